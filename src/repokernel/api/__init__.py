@@ -1,0 +1,1 @@
+"""The Python interface: the same operations as the command line."""

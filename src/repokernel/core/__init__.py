@@ -1,0 +1,1 @@
+"""What RepoKernel decides: plain functions over values, with no clock, file, process or chance."""

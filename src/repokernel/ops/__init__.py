@@ -1,0 +1,1 @@
+"""One use case per file: read through ports, ask core, write through ports."""

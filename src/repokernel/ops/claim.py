@@ -1,0 +1,260 @@
+"""Become the owner of a task: of a named one, or of the next that is ready."""
+
+from __future__ import annotations
+
+from repokernel.core import task as core
+from repokernel.core.entry import dependencies
+from repokernel.core.errors import BusyError, RefusedError, RkError, error
+from repokernel.core.ids import TaskId, fold
+from repokernel.core.lease import Alive, cell
+from repokernel.core.output import Depth
+from repokernel.core.owner import shares_identity
+from repokernel.core.phase import Cell, Event, Phase
+from repokernel.core.ready import Outlook, View, binding, blockers, needs
+from repokernel.core.times import parse_instant
+from repokernel.ops.log import CONTENTION_MAX, Applied, Head, append, draw_op, joined, moment, newest, require_head
+from repokernel.ops.offers import offers
+from repokernel.ops.verify import probe, remembered
+from repokernel.ops.view import board_view
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from repokernel.core.entry import Entry
+    from repokernel.core.ids import Key
+    from repokernel.core.ready import Blocker
+    from repokernel.core.task import Moment
+    from repokernel.ports.world import World
+
+
+def _neighbourhood(world: World, entry: Entry) -> View:
+    """The part of the board that the readiness of one task hangs on."""
+    if any(when == "accepted" for _, when in dependencies(entry)):
+        return board_view(world)
+    entries: dict[Key, Entry] = {}
+    faults: dict[Key, RkError] = {}
+    for key, _ in needs(entry):
+        try:
+            top = world.store.top(key)
+            if top:
+                entries[key] = joined(world, key, newest(world, key, top, link=True).entry)
+        except RkError as cause:
+            faults[key] = cause
+    now_ms, skew_ms = world.store.now_ms(), world.settings.lease_skew_ms
+    return View(entries, faults, now_ms, skew_ms, world.system.alive, remembered(world))
+
+
+def _refusal(entry: Entry, blocker: Blocker) -> RkError:
+    code = blocker.code
+    if code == "dependency_failed" or (code == "waiting" and blocker.outlook is Outlook.NEVER):
+        code = "not_ready"
+    return error(
+        code,
+        f"{entry['id']} is not ready: {blocker.text}",
+        hint=f"`rk why {entry['id']}` explains it step by step",
+        id=entry["id"],
+        on=blocker.on,
+    )
+
+
+def check_dependencies(world: World, entry: Entry) -> None:
+    """Pass if everything that the task needs is there, outputs probed.
+
+    Raises:
+        RefusedError, BusyError: with the code of the first blocker.
+    """
+    if not entry["depends_on"] and entry["review_of"] is None:
+        return
+    view = _neighbourhood(world, entry)
+    view.entries = {**view.entries, fold(TaskId(entry["id"])): entry}
+    for key, when in needs(entry):
+        dependency = view.entries.get(key)
+        if dependency is not None and dependency["status"] == Phase.DONE and when in ("done", "accepted"):
+            probe(world, dependency, Depth(world.settings.verify_depth))
+    for blocker in blockers(view, entry, {}):
+        if blocker.on is not None:
+            raise _refusal(entry, blocker)
+
+
+def _as_reviewer(world: World, entry: Entry, after: Entry) -> Entry:
+    """A review claim notes what exactly is under review; an owner of that work can't make it."""
+    if entry["review_of"] is None:
+        return after
+    reviewed = require_head(world, TaskId(entry["review_of"])).entry
+    owner = after["owner"] or ""
+    conflict = next((one for one in reviewed["claimed_by"] if shares_identity(owner, one)), None)
+    if conflict is not None:
+        raise error(
+            "self_review",
+            f"{owner} can't review {reviewed['id']}: it was worked on by {conflict}",
+            hint="somebody with another role and instance has to review it",
+            id=entry["id"],
+            author=conflict,
+        )
+    return {**after, "review": binding(reviewed)}
+
+
+def _attempt(world: World, head: Head, by: str, lease_ms: int, op_id: str) -> Entry | None:
+    """The claimed entry, or None where another record came first."""
+    facts = moment(world, head.entry, by)
+    _end_if_exhausted(world, head, facts)
+    after = _as_reviewer(world, head.entry, core.claim(head.entry, facts, lease_ms))
+    check_dependencies(world, head.entry)
+    return after if append(world, head.record, after, Event.CLAIM, by, op_id) else None
+
+
+def _end_if_exhausted(world: World, head: Head, facts: Moment) -> None:
+    """Write `failed` for a stale or orphaned task that has no attempt left, then refuse.
+
+    Raises:
+        RefusedError: `attempts_exhausted`.
+    """
+    entry = head.entry
+    where = cell(entry, facts.now_ms, facts.skew_ms, facts.alive)
+    if not core.exhausted(entry) or where not in (Cell.ORPHAN, Cell.STALE):
+        return
+    append(world, head.record, core.exhaust(entry, facts), Event.EXHAUST, facts.by, draw_op(world))
+    raise error(
+        "attempts_exhausted",
+        f"{entry['id']} has used its {entry['max_attempts']} attempts and is now failed",
+        hint=f"`rk retry {entry['id']}` gives it one more",
+        id=entry["id"],
+        attempts=entry["attempts"],
+    )
+
+
+def claim(world: World, task: TaskId, by: str, lease_ms: int, op_id: str = "") -> Applied:
+    """The task, held by `by`; unchanged if `by` holds it already.
+
+    Raises:
+        BusyError: `held`, `backing_off`, `waiting`, `contention`.
+        RefusedError: any other reason why it can't be claimed.
+    """
+    started_ms = world.store.now_ms()
+    op_id = op_id or draw_op(world)
+    for _ in range(CONTENTION_MAX):
+        head = require_head(world, task)
+        entry = head.entry
+        facts = moment(world, entry, by)
+        held = cell(entry, facts.now_ms, facts.skew_ms, facts.alive) is Cell.HELD
+        # a claim that came after we started is a rival's, even one that goes by our name
+        rival = head.record.event == Event.CLAIM and parse_instant(head.record.at) >= started_ms
+        if held and (head.record.op_id == op_id or (entry["owner"] == by and not rival)):
+            world.store.confirm()
+            return Applied(entry, changed=False)
+        after = _attempt(world, head, by, lease_ms, op_id)
+        if after is not None:
+            return Applied(after, changed=True)
+    raise error("contention", f"others kept writing to {task}", id=task)
+
+
+def claim_next(
+    world: World,
+    by: str,
+    lease_ms: int,
+    *,
+    wants: Callable[[Entry], bool] = lambda _: True,
+    op_id: str = "",
+) -> Entry:
+    """The best task that is ready, claimed: lowest priority number, then age.
+
+    Args:
+        world: the board.
+        by: the claimant.
+        lease_ms: length of the lease.
+        wants: narrows the choice, by epic or label.
+        op_id: names the operation; a repetition returns the task that it claimed before.
+
+    Raises:
+        BusyError: `not_yet`: something may become claimable; `fields` say what waits for whom and
+            the nearest instant (`until_ms`).
+        RefusedError: `drained`: nothing ever will without a person's word.
+    """
+    passed: set[str] = set()
+    drawn = not op_id
+    op_id = op_id or draw_op(world)
+    anew = not drawn
+    for _ in range(CONTENTION_MAX + len(world.decoded)):
+        offer = offers(world, anew=anew)
+        before = None if drawn else _claimed_before(world, offer.view, by, op_id)
+        if before is not None:
+            world.store.confirm()
+            return before
+        anew = offer.fresh and _end_exhausted(world, offer.view)
+        if anew:
+            continue
+        entry = offer.best(wants, passed, world.system.entropy(1)[0])
+        if entry is None:
+            if offer.fresh:
+                raise nothing(offer.view, offer.seen, {k: e for k, e in offer.view.entries.items() if wants(e)}, passed)
+            anew = True
+            continue
+        after = _take(world, entry, by, lease_ms, op_id, passed)
+        if after is not None:
+            offer.losses = max(offer.losses - 1, 0)
+            return after
+        offer.strike(entry)
+    raise error("contention", "others kept claiming first", hint="try again")
+
+
+def _take(world: World, entry: Entry, by: str, lease_ms: int, op_id: str, passed: set[str]) -> Entry | None:
+    """The claimed entry, or None: somebody came first, or it is not for us (then it is in `passed`)."""
+    key = fold(TaskId(entry["id"]))
+    try:
+        record = newest(world, key, world.decoded[key].seq, link=True)
+        return _attempt(world, Head(record, joined(world, key, record.entry)), by, lease_ms, op_id)
+    except BusyError:
+        return None
+    except RefusedError:  # not for us, or not any more: the next best
+        passed.add(entry["id"])
+        return None
+
+
+def _claimed_before(world: World, view: View, by: str, op_id: str) -> Entry | None:
+    mine = (e for key, e in view.entries.items() if e["owner"] == by and world.decoded[key].op_id == op_id)
+    return next(mine, None)
+
+
+def _end_exhausted(world: World, view: View) -> bool:
+    """Whether any stale or orphaned task without an attempt left was written down as failed."""
+    wrote = False
+    for key, entry in view.entries.items():
+        if entry["status"] == Phase.IN_PROGRESS and core.exhausted(entry):
+            if view.cell(entry) not in (Cell.ORPHAN, Cell.STALE):
+                continue
+            facts = moment(world, entry, entry["owner"] or "rk@board")
+            facts = facts._replace(alive=Alive.UNKNOWN if entry["owner"] is None else view.alive(entry["owner"]))
+            after = core.exhaust(entry, facts)
+            wrote = append(world, world.decoded[key], after, Event.EXHAUST, facts.by, draw_op(world)) or wrote
+    return wrote
+
+
+def nothing(view: View, seen: dict[Key, Outlook], wanted: dict[Key, Entry], passed: set[str]) -> RkError:
+    """Why nothing is claimable: `not_yet` with what waits for whom, or `drained`."""
+    waits = {key: seen[key] for key in wanted if seen[key] not in (Outlook.SETTLED, Outlook.NEVER)}
+    counts = {
+        "by_itself": sum(o in (Outlook.TIME, Outlook.WORKER) for o in waits.values()),
+        "for_a_person": sum(o is Outlook.PERSON for o in waits.values()) + len(view.faults) + len(passed),
+        "never": sum(seen[key] is Outlook.NEVER for key in wanted),
+        "settled": sum(seen[key] is Outlook.SETTLED for key in wanted),
+    }
+    if not waits and not view.faults:
+        text = f"the board is drained: {counts['settled']} settled"
+        never = f", {counts['never']} can never become ready" if counts["never"] else ""
+        return error("drained", text + never, hint="`rk list` shows what became of them", **counts)
+    moments = [
+        blocker.until_ms
+        for key in waits
+        for blocker in blockers(view, view.entries[key], seen)
+        if blocker.until_ms is not None
+    ]
+    text = f"nothing is claimable yet: {counts['by_itself']} wait for work or time"
+    person = f", {counts['for_a_person']} for a person" if counts["for_a_person"] else ""
+    return error(
+        "not_yet",
+        text + person,
+        hint="`rk status` shows what waits for what",
+        until_ms=min(moments, default=None),
+        **counts,
+    )

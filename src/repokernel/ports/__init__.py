@@ -1,0 +1,1 @@
+"""What an operation needs from the world, in core's own types."""

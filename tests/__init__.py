@@ -1,0 +1,1 @@
+"""Tests, in tiers: see CONTRIBUTING.md."""

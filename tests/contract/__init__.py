@@ -1,0 +1,1 @@
+"""One suite for each port, run over every adapter of it."""

@@ -1,0 +1,1 @@
+"""Real files and real Git."""

@@ -1,0 +1,1 @@
+"""Real processes, in interleavings that the test forces."""

@@ -1,0 +1,1 @@
+"""The commands as people run them; proves the wiring only."""
