@@ -49,7 +49,8 @@ def world_at(place: Place, cwd: str, *, lasting: bool = False) -> World:
         return known[0]
 
     store, machine = FileStore(place.root), Machine(_asker(configured, place.root))
-    return World(store, machine, FileOutputs(place.root, cwd), configured, repository=place.repository, lasting=lasting)
+    outputs = FileOutputs(place.root, cwd)
+    return World(store, machine, outputs, configured, repository=place.repository, lasting=lasting)
 
 
 def _asker(configured: Callable[[], Settings], root: str) -> Callable[[str], Alive]:

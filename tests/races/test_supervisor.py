@@ -33,7 +33,7 @@ def supervise(place: Path, tmp_path: Path) -> Iterator[Supervise]:
 
     def begin(*words: str) -> Program:
         command = [sys.executable, "-c", LISTEN, RK, "work", *words, "--", "sh", "-c", PROGRAM]
-        started.append(Program(command, {"RK_BOARD": str(place), "SEEN": str(tmp_path)}))
+        started.append(Program(command, {"RK_BOARD": str(place), "SEEN": str(tmp_path), "TMPDIR": str(tmp_path)}))
         until((tmp_path / "child").exists, "the program runs")
         return started[-1]
 
@@ -96,9 +96,10 @@ def test_a_task_that_is_taken_away_ends_its_program(
     until(lambda: none_is_left(tmp_path), "the program and its own have ended")
 
 
-def test_a_program_that_kills_its_workers_ends(board: Board, place: Path) -> None:
+def test_a_program_that_kills_its_workers_ends(board: Board, place: Path, tmp_path: Path) -> None:
     board.add("poison", id="t1", max_attempts=2)
     for _ in range(2):
-        assert rk(place, "work", "--", "sh", "-c", "kill -9 $PPID").returncode == -signal.SIGKILL
+        killed = rk(place, "work", "--", "sh", "-c", "kill -9 $PPID", TMPDIR=str(tmp_path))
+        assert killed.returncode == -signal.SIGKILL
     assert document(rk(place, "work", "--json", "--", "true"))["outcome"] == "drained"
     assert (board.show("t1")["status"], error_code(board.show("t1"))) == ("failed", "attempts_exhausted")

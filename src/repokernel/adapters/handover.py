@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import tempfile
@@ -43,12 +44,22 @@ class FolderHandover:
             fd = os.open(os.path.join(self._folder, "result.json"), flags)
         except OSError:
             return None
-        with open(fd, "rb") as stream:
-            return stream.read(_RESULT_BYTES_MAX + 1)
+        try:
+            data = b""
+            while len(data) <= _RESULT_BYTES_MAX and (more := os.read(fd, _RESULT_BYTES_MAX)):
+                data += more
+        except OSError:  # a folder, or a pipe that nobody writes: not a result
+            return b""
+        finally:
+            os.close(fd)
+        return data
 
     def produced(self) -> str | None:
         """See `ports.system.Handover.produced`."""
-        names = os.listdir(self._place)
+        try:
+            names = os.listdir(self._place)
+        except OSError:
+            return None
         if len(names) == 1 and os.path.isfile(os.path.join(self._place, names[0])):
             return os.path.join(self._place, names[0])
         return self._place if names else None
@@ -56,7 +67,7 @@ class FolderHandover:
     def close(self) -> None:
         """See `ports.system.Handover.close`."""
         shutil.rmtree(self._folder, ignore_errors=True)
-        if self._place and not os.listdir(self._place):
+        with contextlib.suppress(OSError):  # it holds an output, or the program has removed it
             os.rmdir(self._place)
 
 

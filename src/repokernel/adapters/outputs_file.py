@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import stat
 
+from repokernel.core.chars import ALNUM, HEX, made_of
 from repokernel.core.errors import error
 from repokernel.core.output import FILES_MAX, Depth, Problem, digest_problem, folder_output, size_problem
 
@@ -19,12 +20,19 @@ if TYPE_CHECKING:
     from repokernel.core.ids import Key
 
 _CHUNK = 1 << 20
+_SCHEME = ALNUM + "+.-"
 _PLAIN = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789/._-~+,=@")
 
 
 def to_uri(path: str) -> str:
     """The `file:` URI of an absolute path, byte for byte (RFC 8089)."""
     return "file://" + "".join(chr(b) if b in _PLAIN else f"%{b:02X}" for b in os.fsencode(path))
+
+
+def _byte(digits: str) -> bytes:
+    if digits.strip(HEX + "ABCDEF") or len(digits) != 2:  # noqa: PLR2004 - two digits are a byte
+        raise ValueError(digits)
+    return bytes.fromhex(digits)
 
 
 def from_uri(uri: str) -> str:
@@ -41,7 +49,7 @@ def from_uri(uri: str) -> str:
         rest = slash + tail
     head, *coded = rest.split("%")
     try:
-        raw = os.fsencode(head) + b"".join(bytes.fromhex(part[:2]) + os.fsencode(part[2:]) for part in coded)
+        raw = os.fsencode(head) + b"".join(_byte(part[:2]) + os.fsencode(part[2:]) for part in coded)
     except ValueError:
         raise error("output_refused", f"{uri:.200} is not a file URI", uri=uri) from None
     if not raw.startswith(b"/") or b"\0" in raw:
@@ -69,7 +77,7 @@ class FileOutputs:
         if where.startswith("file:"):
             return from_uri(where)
         scheme, colon, _ = where.partition(":")
-        if colon and scheme.isalnum() and scheme.isascii() and where[len(scheme) + 1 :].startswith("//"):
+        if colon and made_of(scheme, _SCHEME, 40) and where[len(scheme) + 1 :].startswith("//"):
             raise error(
                 "output_refused",
                 f"{where:.200}: outputs of kind {scheme}: can't be checked by this version",
@@ -86,16 +94,26 @@ class FileOutputs:
         try:
             info = os.stat(path)
             if stat.S_ISDIR(info.st_mode):
-                return folder_output(to_uri(path), self._manifest(path, sync=True), written_at)
+                files = self._manifest(path, sync=True)
+                self._sync_above(path)
+                return folder_output(to_uri(path), files, written_at)
             if not stat.S_ISREG(info.st_mode):
                 raise error("output_refused", f"{path} is neither a file nor a folder", path=path)
             count, sha256 = _measure(path, sync=True)
-            _sync_folder(os.path.dirname(path))
+            self._sync_above(path)
         except (FileNotFoundError, NotADirectoryError):
             raise _missing(path) from None
         except OSError as cause:
             raise error("output_io", f"{path}: {os.strerror(cause.errno or 0)}", path=path) from cause
         return {"uri": to_uri(path), "bytes": count, "sha256": sha256, "written_at": written_at}
+
+    def _sync_above(self, path: str) -> None:
+        """Make the output's name durable, and those of the folders that were made for it."""
+        folder = os.path.dirname(path)
+        _sync_folder(folder)
+        while folder.startswith(os.path.join(self._root, "outputs", "")):
+            folder = os.path.dirname(folder)
+            _sync_folder(folder)
 
     def _manifest(self, root: str, *, sync: bool) -> list[OutputFile]:
         files: list[OutputFile] = []

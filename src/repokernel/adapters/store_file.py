@@ -84,12 +84,23 @@ class FileStore:
             root: the board's folder.
             clock_ms: the store's clock.
         """
-        self.root = root
         self._fds: dict[str, int] = {}
+        self._events: FolderEvents | None = None
+        self.root = root
         self._clock_ms = clock_ms
         self._tmpfile = hasattr(os, "O_TMPFILE")
-        self._events: FolderEvents | None = None
         self._cursor = 0
+
+    def close(self) -> None:
+        """Let go of the folder; using the store again opens it again."""
+        while self._fds:
+            os.close(self._fds.popitem()[1])
+        if self._events is not None:
+            self._events.close()
+            self._events = None
+
+    def __del__(self) -> None:
+        self.close()
 
     @property
     def url(self) -> str:
@@ -104,8 +115,9 @@ class FileStore:
                 fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
             except OSError as cause:
                 raise store_error(cause, "can't open", path) from cause
-            self._fds[folder] = fd
-        return fd
+            if self._fds.setdefault(folder, fd) != fd:  # another thread was faster
+                os.close(fd)
+        return self._fds[folder]
 
     def _path(self, folder: str, name: str) -> str:
         return os.path.join(self.root, folder, name)
@@ -239,10 +251,16 @@ class FileStore:
         return data
 
     def _names(self, folder: str) -> list[str]:
+        # a descriptor of its own: threads and forked children that share one would share its position too
+        path = self._path(folder, "")
         try:
-            return os.listdir(self._fd(folder))
+            fd = os.open(".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=self._fd(folder))
+            try:
+                return os.listdir(fd)
+            finally:
+                os.close(fd)
         except OSError as cause:
-            raise store_error(cause, "can't list", self._path(folder, "")) from cause
+            raise store_error(cause, "can't list", path) from cause
 
     def top(self, key: Key, known: int = 0) -> int:
         """See `ports.store.Store.top`; names are read on from `known` until one is absent."""
@@ -289,7 +307,8 @@ class FileStore:
         counts: dict[str, int] = {}
         for name in self._names(CLAIMS):
             key, digits = name[:-_TAIL], name[-13:-5]
-            if not digits.isdecimal() or name[-5:] != ".json":
+            marks = name[-_TAIL:-13] + name[-5:]
+            if marks != "..json" or not (digits.isascii() and digits.isdigit()) or digits == "00000000":
                 continue
             if digits > highest.get(key, ""):
                 highest[key] = digits
@@ -356,14 +375,15 @@ class FileStore:
 
     def litter(self, older_than_s: float) -> list[str]:
         """Names left aside by writers that were killed long ago, relative to the board."""
-        found = []
-        for folder in (CLAIMS, *SIDES):
-            for name in self._names(folder):
-                if name.startswith(_TMP):
-                    info = os.stat(name, dir_fd=self._fd(folder), follow_symlinks=False)
-                    if self._clock_ms() / 1000 - info.st_mtime > older_than_s:
-                        found.append(f"{folder}/{name}")
-        return sorted(found)
+        aside = [(folder, n) for folder in (CLAIMS, *SIDES) for n in self._names(folder) if n.startswith(_TMP)]
+        return sorted(f"{folder}/{name}" for folder, name in aside if self._age_s(folder, name) > older_than_s)
+
+    def _age_s(self, folder: str, name: str) -> float:
+        try:
+            changed_s = os.stat(name, dir_fd=self._fd(folder), follow_symlinks=False).st_mtime
+        except FileNotFoundError:  # its writer lives, and has just removed it
+            return 0.0
+        return self._clock_ms() / 1000 - changed_s
 
     def sweep(self, names: list[str]) -> None:
         """Remove what `litter` found."""

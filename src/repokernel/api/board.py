@@ -110,7 +110,11 @@ class Board:
 
     def tasks(self, *statuses: str) -> list[Entry]:
         """All tasks, or those in the given phases; lowest priority number first, then age."""
-        wanted = query.EVERYTHING._replace(status=frozenset(Phase(one) for one in statuses) or None)
+        unknown = [one for one in statuses if one not in list(Phase)]
+        if unknown:
+            hint = "one of " + ", ".join(Phase)
+            raise error("bad_value", f"{unknown[0]!r:.80} is no status", hint=hint, field="status")
+        wanted = query.EVERYTHING._replace(status=frozenset(statuses) or None)
         return [row.entry for row in query.list_tasks(self._world, wanted).rows]
 
     def rows(self) -> Sequence[Row]:
@@ -227,26 +231,32 @@ class Board:
             except RkError as cause:
                 if cause.kind == "broken":
                     raise
-                return "lost" if cause.code == "lease_lost" else "failed"
+                return one.outcome
             except Exception:  # the handler's own failure is on the task; the worker goes on  # noqa: BLE001
-                return "failed"
+                return one.outcome
             return outcome
 
         return work(self._world, self._who(role), lease_ms, run_one, tasks_max=tasks_max)
 
     # outputs ------------------------------------------------------------------------------------
 
-    def require(self, ids: Iterable[str], *, depth: str = "size") -> list[Entry]:
+    def require(self, ids: Iterable[str], *, depth: str | None = None) -> list[Entry]:
         """The entries of tasks that are all done with outputs that verify; one error names all that aren't.
 
         Raises:
             RefusedError: `output_unusable`; `fields["tasks"]` lists id, uri, code and detail of each.
         """
-        return require(self._world, [task_id(one) for one in ids], _depth(depth))
+        return require(self._world, [task_id(one) for one in ids], self._depth(depth))
 
-    def verify(self, ids: Iterable[str], *, depth: str = "size") -> Sequence[Checked]:
+    def verify(self, ids: Iterable[str], *, depth: str | None = None) -> Sequence[Checked]:
         """What is wrong with each task's output, in the order of `ids` (`problem` None: usable)."""
-        return verify(self._world, [task_id(one) for one in ids], _depth(depth))
+        return verify(self._world, [task_id(one) for one in ids], self._depth(depth))
+
+    def _depth(self, text: str | None) -> Depth:
+        said = self._world.settings.verify_depth if text is None else text
+        if said not in list(Depth):
+            raise error("bad_value", f"depth {said!r:.80} must be one of {', '.join(Depth)}", field="depth")
+        return Depth(said)
 
     def watch(self, *, timeout: str | None = None) -> Iterator[Entry]:
         """Each task's entry whenever it has changed, for ever or until `timeout` passes without a change."""
@@ -278,8 +288,7 @@ def _handle(one: Claim, handler: Callable[[Claim], str | Path | None]) -> str:
                 raise
             one.fail(cause.code, cause.message)
             return "failed"
-    status = require_head(one._world, one.id).entry["status"]  # noqa: SLF001 - the same module's other half
-    return {"done": "done", "pending": "released", "failed": "failed"}.get(status, "released")
+    return one.outcome
 
 
 def _duration_ms(text: str | None, name: str) -> int | None:
@@ -289,10 +298,3 @@ def _duration_ms(text: str | None, name: str) -> int | None:
         return parse_duration(text)
     except ValueError as cause:
         raise error("bad_value", f"{name} {text!r:.80} is {cause}", field=name) from None
-
-
-def _depth(text: str) -> Depth:
-    try:
-        return Depth(text)
-    except ValueError:
-        raise error("bad_value", f"depth {text!r:.80} must be one of {', '.join(Depth)}", field="depth") from None

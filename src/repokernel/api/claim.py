@@ -162,3 +162,8 @@ class Claim:
     def ended(self) -> bool:
         """Whether this claim was completed, failed, released or halted."""
         return self._ended
+
+    @property
+    def outcome(self) -> str:
+        """What became of this claim: `done`, `failed`, `released`, or `lost` (as the log has it)."""
+        return carry.outcome_of(self._world, self.id, self.token)

@@ -6,6 +6,7 @@ from repokernel.core.errors import RkError, error
 from repokernel.core.ids import TaskId, fold, generated_id, task_id as checked_id
 from repokernel.core.phase import Event, Phase
 from repokernel.core.plan import check_batch, first_entry, import_item
+from repokernel.core.record import digest
 from repokernel.core.times import format_instant
 from repokernel.ops.log import append, draw_op, newest, read_head
 
@@ -61,19 +62,23 @@ def add(world: World, given: Mapping[str, object], by: str, *, planned: bool = F
     Raises:
         RefusedError: `invalid_task`, `id_taken`, `dependency_unknown`, `no_repository`.
     """
-    for _ in range(_DRAWS_MAX):
-        identity = given["id"] if given.get("id") is not None else generated_id(world.system.entropy(8))
+    for draw in range(_DRAWS_MAX):
+        identity = given.get("id")
+        if identity is None:  # the same operation draws the same id, and so finds the task that it made before
+            identity = generated_id(
+                bytes.fromhex(digest(f"{op_id} {draw}".encode())) if op_id else world.system.entropy(8)
+            )
         said = {"max_attempts": world.settings.attempts_max, **given, "id": identity}
         entry = first_entry(said, world.store.now_ms(), planned=planned, repository=world.repository)
         check_batch([entry], lambda key: _existing(world, key))
         key = fold(TaskId(entry["id"]))
         if world.store.top(key) == 0 and append(world, None, entry, Event.ADD, by, op_id or draw_op(world)):
             return entry
+        first = newest(world, key, 1, link=False)
+        if op_id and first.op_id == op_id:
+            world.store.confirm()
+            return first.entry
         if given.get("id") is not None:
-            first = newest(world, key, 1, link=False)
-            if op_id and first.op_id == op_id:
-                world.store.confirm()
-                return first.entry
             raise _taken(entry, newest(world, key, world.store.top(key), link=False).entry)
     raise error("contention", "no free id was found", hint="give one with --id")
 

@@ -10,7 +10,7 @@ from repokernel.core.lease import backoff_ms, beat_bytes, with_beat
 from repokernel.core.phase import Actor, Event, Phase
 from repokernel.core.ready import binding
 from repokernel.core.times import format_instant, parse_instant
-from repokernel.ops.log import BEATS, Applied, beat_name, ending_op, moment, require_head, transition
+from repokernel.ops.log import BEATS, Applied, beat_name, ending_op, history, moment, require_head, transition
 from repokernel.ops.steer import said
 
 TYPE_CHECKING = False
@@ -177,3 +177,22 @@ def ask(world: World, task: TaskId, by: str, token: int | None, question: str) -
     op_id = ending_op(Event.ASK, held, question)
     applied = transition(world, task, Event.ASK, by, lambda entry, now: core.ask(entry, now, held, question), op_id)
     return _end(world, task, held, applied)
+
+
+_ENDINGS = {
+    Event.DONE: "done",
+    Event.FAIL: "failed",
+    Event.EXHAUST: "failed",
+    Event.RELEASE: "released",
+    Event.ASK: "released",
+}
+
+
+def outcome_of(world: World, task: TaskId, token: int) -> str:
+    """What became of a claim: `done`, `failed`, `released` by its own holder, else `lost`."""
+    for record in reversed(history(world, task)):
+        if record.entry["token"] < token:
+            break
+        if record.entry["token"] == token and record.event in _ENDINGS:
+            return _ENDINGS[Event(record.event)]
+    return "lost"

@@ -13,7 +13,7 @@ from repokernel.core.phase import Cell, Event, Phase
 from repokernel.core.ready import Outlook, View, binding, blockers, needs
 from repokernel.core.times import parse_instant
 from repokernel.ops.log import CONTENTION_MAX, Applied, Head, append, draw_op, joined, moment, newest, require_head
-from repokernel.ops.offers import offers
+from repokernel.ops.offers import Offers, offers
 from repokernel.ops.verify import probe, remembered
 from repokernel.ops.view import board_view
 
@@ -174,28 +174,48 @@ def claim_next(
     passed: set[str] = set()
     drawn = not op_id
     op_id = op_id or draw_op(world)
-    anew = not drawn
-    for _ in range(CONTENTION_MAX + len(world.decoded)):
-        offer = offers(world, anew=anew)
-        before = None if drawn else _claimed_before(world, offer.view, by, op_id)
+    if not drawn:
+        before = _claimed_before(world, by, op_id)
         if before is not None:
             world.store.confirm()
             return before
-        anew = offer.fresh and _end_exhausted(world, offer.view)
-        if anew:
-            continue
-        entry = offer.best(wants, passed, world.system.entropy(1)[0])
-        if entry is None:
+    losses = 0
+    while losses < CONTENTION_MAX:
+        entry = _best(world, wants, passed)
+        known = len(passed)
+        after = _take(world, entry, by, lease_ms, op_id, passed)
+        _strike(world, entry, won=after is not None)
+        if after is not None:
+            return after
+        losses += len(passed) == known
+    raise error("contention", "others kept claiming first", hint="try again")
+
+
+def _best(world: World, wants: Callable[[Entry], bool], passed: set[str]) -> Entry:
+    """The task to try next.
+
+    Raises:
+        RkError: `not_yet` or `drained`, never from memory.
+    """
+    anew = False
+    with world.lock:
+        while True:
+            offer = offers(world, anew=anew)
+            anew = offer.fresh and _end_exhausted(world, offer.view)
+            if anew:
+                continue
+            entry = offer.best(wants, passed, world.system.entropy(1)[0])
+            if entry is not None:
+                return entry
             if offer.fresh:
                 raise nothing(offer.view, offer.seen, {k: e for k, e in offer.view.entries.items() if wants(e)}, passed)
             anew = True
-            continue
-        after = _take(world, entry, by, lease_ms, op_id, passed)
-        if after is not None:
-            offer.losses = max(offer.losses - 1, 0)
-            return after
-        offer.strike(entry)
-    raise error("contention", "others kept claiming first", hint="try again")
+
+
+def _strike(world: World, entry: Entry, *, won: bool) -> None:
+    with world.lock:
+        if isinstance(world.offers, Offers):
+            world.offers.strike(entry, won=won)
 
 
 def _take(world: World, entry: Entry, by: str, lease_ms: int, op_id: str, passed: set[str]) -> Entry | None:
@@ -211,7 +231,8 @@ def _take(world: World, entry: Entry, by: str, lease_ms: int, op_id: str, passed
         return None
 
 
-def _claimed_before(world: World, view: View, by: str, op_id: str) -> Entry | None:
+def _claimed_before(world: World, by: str, op_id: str) -> Entry | None:
+    view = board_view(world)
     mine = (e for key, e in view.entries.items() if e["owner"] == by and world.decoded[key].op_id == op_id)
     return next(mine, None)
 

@@ -35,6 +35,9 @@ def examine(world: World) -> list[dict[str, object]]:
             {"id": None, "code": "foreign_file", "detail": f"{name} is not the board's; it was left as it is"}
             for name in world.store.foreign()
         ]
+    except RkError as cause:
+        findings.append({"id": None, "code": cause.code, "detail": cause.message})
+    try:
         tops = world.store.tops()
     except RkError as cause:
         return [*findings, {"id": None, "code": cause.code, "detail": cause.message}]

@@ -188,10 +188,17 @@ def transition(
         if after is head.entry or (not op_id.startswith(_ENDS) and applied_before(world, head.record, op_id)):
             world.store.confirm()
             return Applied(head.entry, changed=False)
-        if append(world, head.record, after, event, by, op_id):
+        if append(world, head.record, _unrenewed(head, after), event, by, op_id):
             return Applied(after, changed=True)
         world.system.sleep(min(0.001 * 2 ** min(turn, 6), 0.05) * (world.system.entropy(1)[0] / 255))
     raise error("contention", f"others kept writing to {task} {CONTENTION_MAX} times in a row", id=task)
+
+
+def _unrenewed(head: Head, after: Entry) -> Entry:
+    """`after` with the lease as the claim made it: renewals stand in the beat alone, never in the log."""
+    if after["owner"] is None or after["token"] != head.entry["token"]:
+        return after
+    return {**after, "lease_expires": head.record.entry["lease_expires"]}
 
 
 def applied_before(world: World, head: Record, op_id: str) -> bool:

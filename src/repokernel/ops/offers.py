@@ -62,10 +62,10 @@ class Offers:
         self.fresh = False
         return holds
 
-    def strike(self, entry: Entry) -> None:
-        """Not to be had: somebody came first."""
+    def strike(self, entry: Entry, *, won: bool) -> None:
+        """Not to be had any more: we have it, or somebody came first."""
         self.struck.add(fold(TaskId(entry["id"])))
-        self.losses = min(self.losses + 1, _LOSSES_MAX)
+        self.losses = max(self.losses - 1, 0) if won else min(self.losses + 1, _LOSSES_MAX)
 
     def best(self, wants: Callable[[Entry], bool], passed: set[str], chance: int) -> Entry | None:
         """The first ready task that is wanted; after lost races one of the first few of its priority.

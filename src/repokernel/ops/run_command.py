@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from repokernel.core import jsontext
 from repokernel.core.entry import VERDICTS, is_code
-from repokernel.core.errors import RkError
+from repokernel.core.errors import RkError, UsageError
 from repokernel.core.ids import TaskId, fold
 from repokernel.core.owner import parse_owner
 from repokernel.ops import carry, steer
@@ -70,8 +70,8 @@ def run_command(world: World, hold: Hold, argv: Sequence[str], shop: Shop) -> st
             return "lost"
         return _settle(world, hold, _told(handover, status))
     except RkError as cause:
-        if cause.code == "lease_lost":
-            return "lost"
+        if cause.code == "lease_lost":  # or the program has said itself what came of its task
+            return carry.outcome_of(world, TaskId(entry["id"]), entry["token"])
         if cause.code == "command_failed":
             _give_back(world, hold)
         raise
@@ -144,7 +144,10 @@ def _settle(world: World, hold: Hold, told: Told) -> str:
     entry = hold.entry
     task, by, token = TaskId(entry["id"]), entry["owner"] or "", entry["token"]
     if told.note:
-        steer.note(world, task, by, told.note)
+        try:
+            steer.note(world, task, by, told.note)
+        except UsageError as cause:
+            return _failed(world, hold, "bad_result", cause.message)
     if told.code:
         return _failed(world, hold, told.code, told.detail)
     try:

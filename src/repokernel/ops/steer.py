@@ -88,7 +88,12 @@ def retry(world: World, task: TaskId, by: str, op_id: str = "") -> Applied:
 
 def reopen(world: World, task: TaskId, by: str, op_id: str = "") -> Applied:
     """Start a settled task anew."""
-    return transition(world, task, Event.REOPEN, by, core.reopen, op_id)
+
+    def decide(entry: Entry, moment: Moment) -> Entry:
+        again = entry["status"] == Phase.PENDING and entry["epoch"] > 0
+        return entry if again else core.reopen(entry, moment)
+
+    return transition(world, task, Event.REOPEN, by, decide, op_id)
 
 
 def cancel(world: World, task: TaskId, by: str, reason: str = "", op_id: str = "") -> Applied:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from _thread import allocate_lock
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -23,11 +25,12 @@ class World:
         settings: the configuration in force.
         repository: whether the board belongs to a Git repository.
         lasting: whether this process will claim more than once.
+        lock: held while `offers` is used, for threads of one program share them.
         offers: what `claim_next` remembers between two calls.
         decoded: records that were read, by folded id; immutable, so never stale, only behind.
     """
 
-    __slots__ = ("_settings", "decoded", "lasting", "offers", "outputs", "repository", "store", "system")
+    __slots__ = ("_settings", "decoded", "lasting", "lock", "offers", "outputs", "repository", "store", "system")
 
     def __init__(
         self,
@@ -46,6 +49,7 @@ class World:
         self._settings: Callable[[], Settings] | Settings = settings
         self.repository = repository
         self.lasting = lasting
+        self.lock = allocate_lock()
         self.decoded: dict[Key, Record] = {}
         self.offers: object = None
 
