@@ -72,7 +72,7 @@ def test_a_list_has_every_task_and_names_those_that_cant_be_read(busy: BoardHere
         ({"epic": "e1", "ready": True}, ["ready"]),
         ({"epic": "e2"}, []),
     ],
-    ids=str,
+    ids=["done", "failed or cancelled", "epic", "ready", "stale", "unusable", "both", "nothing"],
 )
 def test_a_list_is_narrowed_to_what_is_wanted(busy: BoardHere, wanted: dict[str, object], expected: list[str]) -> None:
     assert ids(busy, **wanted) == expected

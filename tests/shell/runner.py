@@ -89,6 +89,14 @@ class Rk:
         out, err = (self.scratch / "out").read_bytes(), (self.scratch / "err").read_bytes()
         return Outcome(tuple(argv), status, out, err)
 
+    def make_board(self, work: Path) -> None:
+        """What `rk init` makes, copied from the first time (nothing in a new board names its folder)."""
+        first = self.scratch / "first"
+        if not first.exists():
+            first.mkdir()
+            set_up(self, first, [("init",)])
+        shutil.copytree(first / BOARD, work / BOARD)
+
     def defects(self) -> list[str]:
         """The reports of defects so far; each is told once."""
         found = sorted(self.scratch.glob("rk-defect-*"))
@@ -198,7 +206,7 @@ def prepare(rk: Rk, row: Row, work: Path) -> None:
     """Bring the folder into the state in which the row's command is run."""
     board = work / BOARD
     if row.board:
-        set_up(rk, work, [("init",)])
+        rk.make_board(work)
     _write(work, row.files)
     for one in row.made:
         if one.place is Place.WORK:
@@ -259,13 +267,17 @@ def check_error(verdict: Verdict, said: Outcome, *, as_json: bool, code: str | N
         verdict.expect(said.out.strip(), "it fails and says nothing")
         return
     verdict.expect(lines and lines[0].startswith("rk: ") and len(lines[0]) > len("rk: ") + 5, "no error line on stderr")
-    verdict.expect(len(lines) <= 2 and all(line.startswith("hint: ") for line in lines[1:]), "more than a line and a hint")
+    verdict.expect(
+        len(lines) <= 2 and all(line.startswith("hint: ") for line in lines[1:]), "more than a line and a hint"
+    )
     verdict.expect(all(len(line) <= LINE_CHARS_MAX for line in lines), "the error line is endless")
     verdict.expect(said.out == b"", "an error, and something on stdout")
 
 
-def _kept(found: dict[str, tuple[str, bytes]], planted: frozenset[str]) -> dict[str, tuple[str, bytes]]:
-    return {name: what for name, what in found.items() if not name.startswith("beats/") or name in planted}
+def _kept(found: dict[str, tuple[str, bytes]], row: Row, planted: frozenset[str]) -> dict[str, tuple[str, bytes]]:
+    """What the row's command may not touch."""
+    sides = () if verb(row.argv) in READS else ("beats/", "verified/")
+    return {name: what for name, what in found.items() if not name.startswith(sides) or name in planted}
 
 
 def check_board(verdict: Verdict, row: Row, said: Outcome, before: dict[str, tuple[str, bytes]], work: Path) -> None:
@@ -278,7 +290,7 @@ def check_board(verdict: Verdict, row: Row, said: Outcome, before: dict[str, tup
         verdict.expect(after.get(name) == before[name], f"the planted {name!r} was changed")
     if row.may_write or (said.status == 0 and verb(row.argv) not in READS):
         return
-    was, now = _kept(before, planted), _kept(after, planted)
+    was, now = _kept(before, row, planted), _kept(after, row, planted)
     differs = sorted(name for name in was.keys() | now.keys() if was.get(name) != now.get(name))
     verdict.expect(not differs, f"the board was changed: {differs[:5]}")
 

@@ -68,7 +68,9 @@ def read_trace(text: str) -> list[SystemCall]:
     return calls
 
 
-def traced(work: Path, argv: Sequence[str], env: Mapping[str, str], inject: str = "") -> tuple[Outcome, list[SystemCall]]:
+def traced(
+    work: Path, argv: Sequence[str], env: Mapping[str, str], inject: str = ""
+) -> tuple[Outcome, list[SystemCall]]:
     """Run `rk` under strace; what it said, and its calls."""
     log = work.with_name(f"{work.name}.strace")
     program = ["strace", "-f", "-y", "-s", "32", "-o", str(log), "-e", f"trace={TRACED}"]

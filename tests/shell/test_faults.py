@@ -4,7 +4,6 @@ import hashlib
 import json
 import os
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -32,12 +31,6 @@ def _chosen() -> frozenset[str]:
 
 
 _CHOSEN = _chosen()
-
-
-@pytest.fixture(scope="session")
-def rk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Rk]:
-    with Rk(tmp_path_factory.mktemp("rk")) as command:
-        yield command
 
 
 def records(board: Board) -> list[str]:
@@ -78,14 +71,14 @@ def check_effect(verdict: Verdict, fault: Fault, said: Outcome, before: Board, a
     beat = fault.argv[0] == "renew"
     links = not beat and _links(new, before, after)
     dropped = [name for name in changed if name.startswith("beats/")]  # nothing reads the beat of an ended token
-    published = (not changed and len(new) == 1 and new[0].startswith("beats/")) if beat else links and changed == dropped
-    match fault.effect:
-        case Effect.UNCHANGED:
-            holds = untouched
-        case Effect.PUBLISHED:
-            holds = published
-        case Effect.EITHER:
-            holds = published or (untouched and said.status != 0)
+    published = (
+        (not changed and len(new) == 1 and new[0].startswith("beats/")) if beat else links and changed == dropped
+    )
+    holds = {
+        Effect.UNCHANGED: untouched,
+        Effect.PUBLISHED: published,
+        Effect.EITHER: published or (untouched and said.status != 0),
+    }[fault.effect]
     verdict.expect(holds, f"the effect isn't: {fault.effect.value}; new: {new}, changed: {changed}")
 
 
@@ -114,7 +107,7 @@ def check_recovery(verdict: Verdict, fault: Fault, said: Outcome, work: Path, rk
 def test_a_failing_call_is_reported_and_never_tears_the_board(rk: Rk, tmp_path: Path, fault: Fault) -> None:
     ready = tmp_path / "ready"
     ready.mkdir()
-    set_up(rk, ready, [("init",)])
+    rk.make_board(ready)
     for name, content in fault.files.items():
         (ready / name).write_bytes(content)
     set_up(rk, ready, fault.setup)

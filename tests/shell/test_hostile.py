@@ -1,7 +1,6 @@
 """Every hostile row, run against the command (the rows are in `tests/shell/hostile/`, which states the contract)."""
 
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -18,12 +17,6 @@ _INTERPRETER = ("PYTHON", "LC_", "LANG")  # what only a new interpreter looks at
 
 def is_real(row: Row) -> bool:
     return row.name in _REAL or any(name.startswith(_INTERPRETER) for name in row.env)
-
-
-@pytest.fixture(scope="session")
-def rk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Rk]:
-    with Rk(tmp_path_factory.mktemp("rk")) as command:
-        yield command
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ import os
 from pathlib import Path
 
 from repokernel import bootstrap
-from repokernel.api.claim import Claim
+from repokernel.api.claim import Claim, Keeper
 from repokernel.core.errors import RkError, error
 from repokernel.core.ids import task_id
 from repokernel.core.output import Depth
@@ -50,6 +50,7 @@ class Board:
         """Use `Board.open`."""
         self._world = world
         self._role = role
+        self._keeper = Keeper()
         self._env = {**os.environ, **({"RK_INSTANCE": instance} if instance else {})}
 
     @classmethod
@@ -201,7 +202,7 @@ class Board:
                     entry = claim_next(self._world, by, lease_ms)
                 else:
                     entry = claim(self._world, task_id(task), by, lease_ms).entry
-                return Claim(self._world, Hold(self._world, entry, lease_ms, sent_ms))
+                return Claim(self._world, Hold(self._world, entry, lease_ms, sent_ms), self._keeper)
             except RkError as cause:
                 if cause.kind != "busy" or self._world.system.monotonic_ms() >= ends_ms:
                     raise
@@ -223,7 +224,7 @@ class Board:
         lease_ms = _duration_ms(lease, "lease") or self._world.settings.lease_default_ms
 
         def run_one(hold: Hold) -> str:
-            one = Claim(self._world, hold)
+            one = Claim(self._world, hold, self._keeper)
             outcome = "released"
             try:
                 with one:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from repokernel.ports.world import World
 
 _DETAIL_CHARS_MAX = 4000
+_DOZE_S = 1.0
 
 
 class Claim:
@@ -32,13 +33,12 @@ class Claim:
             this claim is refused.
     """
 
-    def __init__(self, world: World, hold: Hold) -> None:
+    def __init__(self, world: World, hold: Hold, keeper: Keeper) -> None:
         """Take over a claim; `Board.claim` makes them."""
         self._world = world
         self._hold = hold
-        self._stop = threading.Event()
-        self._thread: threading.Thread | None = None
-        self._ended = False
+        self._keeper = keeper
+        self._ended = ""
         self.lost = threading.Event()
 
     @property
@@ -85,7 +85,7 @@ class Claim:
         """
         where = None if output is None else str(output)
         applied = carry.done(self._world, self.id, self._by, self.token, where, verdict)
-        self._ended = True
+        self._ended = "done"
         return applied.entry
 
     def fail(self, code: str, detail: str = "") -> Entry:
@@ -95,19 +95,19 @@ class Claim:
             RefusedError: `lease_lost`.
         """
         applied = carry.fail(self._world, self.id, self._by, self.token, code, detail)
-        self._ended = True
+        self._ended = "failed"
         return applied.entry
 
     def release(self) -> Entry:
         """Give the task back unharmed; the entry after it."""
         applied = carry.release(self._world, self.id, self._by, self.token)
-        self._ended = True
+        self._ended = "released"
         return applied.entry
 
     def ask(self, question: str) -> Entry:
         """Halt the task with a question to a person; the entry after it."""
         applied = carry.ask(self._world, self.id, self._by, self.token, question)
-        self._ended = True
+        self._ended = "released"
         return applied.entry
 
     def note(self, text: str) -> Entry:
@@ -124,23 +124,14 @@ class Claim:
 
     def __enter__(self) -> Self:
         """Start renewing in the background."""
-        self._thread = threading.Thread(target=self._renewing, name=f"rk-renew-{self.id}", daemon=True)
-        self._thread.start()
+        self._keeper.keep(self._hold, self.lost)
         return self
-
-    def _renewing(self) -> None:
-        while not self._stop.wait(max(self._hold.wait_s(), 0.001)):
-            if not self._hold.keep():
-                self.lost.set()
-                return
 
     def __exit__(
         self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
     ) -> None:
         """Stop renewing; fail or release what the body left open."""
-        self._stop.set()
-        if self._thread is not None:
-            self._thread.join()
+        self._keeper.let_go(self._hold)
         if self._ended:
             return
         try:
@@ -150,9 +141,9 @@ class Claim:
             else:
                 self.release()
         except RkError as cause:
+            self._ended = carry.outcome_of(self._world, self.id, self.token) if cause.code == "lease_lost" else "lost"
             if cause.code != "lease_lost" and kind is None:
                 raise
-        self._ended = True
 
     @staticmethod
     def _is_loss(value: BaseException | None) -> bool:
@@ -161,9 +152,52 @@ class Claim:
     @property
     def ended(self) -> bool:
         """Whether this claim was completed, failed, released or halted."""
-        return self._ended
+        return bool(self._ended)
 
     @property
     def outcome(self) -> str:
         """What became of this claim: `done`, `failed`, `released`, or `lost` (as the log has it)."""
-        return carry.outcome_of(self._world, self.id, self.token)
+        return self._ended or carry.outcome_of(self._world, self.id, self.token)
+
+
+class Keeper:
+    """Renews the leases of all claims of one program that are inside their `with` body, on one thread."""
+
+    def __init__(self) -> None:
+        """Start nothing yet."""
+        self._change = threading.Condition()
+        self._holds: dict[Hold, threading.Event] = {}
+        self._wakes_in_s: float | None = None
+        self._running = False
+
+    def keep(self, hold: Hold, lost: threading.Event) -> None:
+        """Renew `hold` until it is let go; set `lost` if that fails."""
+        with self._change:
+            self._holds[hold] = lost
+            if not self._running:
+                self._running = True
+                threading.Thread(target=self._run, name="rk-renew", daemon=True).start()
+            elif self._wakes_in_s is None or self._wakes_in_s > hold.wait_s():
+                self._change.notify()
+
+    def let_go(self, hold: Hold) -> None:
+        """Stop renewing `hold`."""
+        with self._change:
+            self._holds.pop(hold, None)
+
+    def _run(self) -> None:
+        while True:
+            with self._change:
+                due = [(hold, lost) for hold, lost in self._holds.items() if hold.wait_s() <= 0]
+                if not due:
+                    # with nothing to renew it dozes on for a while: the next claim mostly comes soon
+                    self._wakes_in_s = min((hold.wait_s() for hold in self._holds), default=_DOZE_S)
+                    woken = self._change.wait(self._wakes_in_s)
+                    if not woken and not self._holds:
+                        self._running = False
+                        return
+                    continue
+            for hold, lost in due:
+                if not hold.keep():
+                    lost.set()
+                    self.let_go(hold)

@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 
 _TRUSTED_MS = 5000  # how long a dead owner elsewhere may go unnoticed while there is other work
 _NEAR = 4  # after a lost race, pick among so many of the same priority; doubled with each further loss
-_LOSSES_MAX = 5
+_LOSSES_MAX = 5.0
+_CALM = 0.25  # a loss is forgotten after so many wins: four
 
 
 class Offers:
@@ -40,7 +41,7 @@ class Offers:
         losses: lost races lately; decides how far to spread.
     """
 
-    def __init__(self, view: View, cursor: int | None, losses: int) -> None:
+    def __init__(self, view: View, cursor: int | None, losses: float) -> None:
         """Judge the board."""
         self.view = view
         self.seen = outlooks(view)
@@ -65,7 +66,7 @@ class Offers:
     def strike(self, entry: Entry, *, won: bool) -> None:
         """Not to be had any more: we have it, or somebody came first."""
         self.struck.add(fold(TaskId(entry["id"])))
-        self.losses = max(self.losses - 1, 0) if won else min(self.losses + 1, _LOSSES_MAX)
+        self.losses = max(self.losses - _CALM, 0.0) if won else min(self.losses + 1, _LOSSES_MAX)
 
     def best(self, wants: Callable[[Entry], bool], passed: set[str], chance: int) -> Entry | None:
         """The first ready task that is wanted; after lost races one of the first few of its priority.
@@ -75,7 +76,7 @@ class Offers:
             passed: ids that this caller can't take.
             chance: a random number that picks among the few.
         """
-        few = _NEAR << (self.losses - 1) if self.losses else 1
+        few = _NEAR << int(self.losses - 1) if self.losses >= 1 else 1
         near: list[Entry] = []
         kept = 0
         for place, entry in enumerate(self._ready):
@@ -116,10 +117,10 @@ def offers(world: World, *, anew: bool = False) -> Offers:
     """What is on offer now; `anew` judges the board whatever is remembered."""
     old = world.offers if isinstance(world.offers, Offers) else None
     if old is None and not world.lasting:
-        new = Offers(board_view(world), None, 0)
+        new = Offers(board_view(world), None, 0.0)
     elif old is None:
         cursor, _ = world.store.changes(None)
-        new = Offers(board_view(world), cursor, 0)
+        new = Offers(board_view(world), cursor, 0.0)
     else:
         cursor, changed = world.store.changes(old.cursor)
         holds = changed is not None and old.absorb(world, changed)

@@ -13,7 +13,8 @@ Holds for every row, whatever its exit status:
   the store or the environment is at fault: elsewhere 3 would be a defect.
 - A status other than 0 says so in one sentence, names what and where, and leaves the board as it was,
   byte for byte, names and link targets included (`may_write` rows excepted). A command of `READS` leaves
-  it so with status 0 too. Below `beats/` only planted names count: a holder's own commands may renew.
+  it so with status 0 too. For other commands only planted names count below `beats/` and `verified/`: a
+  holder's own commands may renew, and what a verification found is remembered for `rk list`.
 - What was planted is still there, unchanged.
 - stdout contains each text of `shows`; each task of `status_after` that `rk show` finds has that status.
 """

@@ -116,7 +116,7 @@ _BEATS: tuple[Damage, ...] = (
     _odd("link-nowhere", Kind.SYMLINK, "nowhere", "never written through", _B1),
     _odd("fifo", Kind.FIFO, "", "opening it would wait for ever", _B1),
 )
-_FAR = b'{"record": 1, "token": 1, "at": "9999-12-31T23:59:59Z", "lease_expires": "9999-12-31T23:59:59Z"}'
+_FAR = b'{"beat": 1, "record": 1, "token": 1, "at": "9999-12-31T23:59:59Z", "lease_expires": "9999-12-31T23:59:59Z"}'
 _ORPHAN = _next("orphan", _UNOWNED, "in_progress without an owner is claimable", claimed=True)
 _FUTURE = _next("future", {"x_future": 7, "state.x_future": {"a": 1}}, "unknown fields are kept", claimed=True)
 _STALE = Damage(

@@ -33,6 +33,8 @@ WORKS: tuple[Row, ...] = (
          setup=f"{HELD}; hold t1 --reason r", files=OUT, status_after={"t1": "done"}),
     row("works-note-in-work", "done t1 --output out.txt --token 1", 0, "nor does a remark",
          setup=f"{HELD}; note t1 hello", files=OUT, status_after={"t1": "done"}),
+    row("works-release-again", "release t1 --token 1", 0, "its answer was lost: safe to repeat, and token 2 stands",
+        setup="add one --id t1; claim t1; release t1; claim t1", status_after={"t1": "in_progress"}),
     row("works-expects-none", "done t1", 0, "nothing need stand behind it", status_after={"t1": "done"},
          setup="add one --id t1 --expects none; claim t1"),
     row("works-empty-output", "done t1 --output empty.txt", 0, "an empty file is an output (not a non_empty one)",
