@@ -135,6 +135,19 @@ def test_the_next_claim_is_the_best_after_what_happened(
     assert next_of(worker) == expected
 
 
+def test_a_worker_that_was_behind_does_not_fill_the_gap_that_a_lost_record_left(
+    board: BoardHere, worker: World
+) -> None:
+    """Absence of a record means nothing where a later one is there: `done` must not come before its cancel."""
+    task = TaskId("w1")
+    steer.note(board.world, task, PERSON, "third record")
+    steer.cancel(board.world, task, PERSON)
+    (board.root / "claims" / "w1.00000003.json").unlink()
+    before = board.contents()
+    assert code_of(lambda: carry.done(worker, task, ANN, 1, None)) == "record_invalid"
+    assert board.contents() == before
+
+
 def test_drained_is_said_only_once_it_is_so(board: BoardHere, worker: World) -> None:
     for task in (A, B, C, TaskId("after")):
         steer.cancel(board.world, task, PERSON)

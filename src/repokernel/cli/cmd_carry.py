@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from repokernel.cli import context
-from repokernel.cli.screen import line
+from repokernel.cli.screen import line, local
 from repokernel.cli.spec import LEASE, ROLE, TOKEN, Call, Command, Opt, Result
 from repokernel.core.entry import VERDICTS
 from repokernel.core.errors import error
@@ -13,7 +13,7 @@ from repokernel.ops import carry
 def _renew(call: Call) -> Result:
     world, by, task = context.world(call), context.who(call), context.task(call)
     entry = carry.renew(world, task, by, context.token(call, task), call.duration_ms("--lease"))
-    return context.told(entry, "renewed", f"{entry['id']} is yours until {entry['lease_expires']}")
+    return context.told(entry, "renewed", f"{entry['id']} is yours until {local(entry['lease_expires'])}")
 
 
 def _done(call: Call) -> Result:
@@ -34,7 +34,11 @@ def _fail(call: Call) -> Result:
     world, by, task = context.world(call), context.who(call), context.task(call)
     applied = carry.fail(world, task, by, context.token(call, task), code, call.one("--detail") or "")
     entry = applied.entry
-    text = f"{task} has failed for good" if entry["status"] == "failed" else f"{task} waits until {entry['not_before']}"
+    text = (
+        f"{task} has failed for good"
+        if entry["status"] == "failed"
+        else f"{task} waits until {local(entry['not_before'])}"
+    )
     return context.told(entry, "failed" if applied.changed else "unchanged", text)
 
 
@@ -66,7 +70,7 @@ commands = {
         args="[ID]",
         count=(0, 1),
         opts=(
-            Opt("--output", "PATH-or-URI", "the file or folder that the work produced"),
+            Opt("--output", "PATH-or-URI", "the file or folder that the work produced: a path or a file: URI"),
             Opt("--verdict", "V", "of a review task: accepted, changes_requested or rejected"),
             TOKEN,
             ROLE,

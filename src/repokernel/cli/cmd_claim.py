@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from repokernel.cli import context
-from repokernel.cli.screen import line
+from repokernel.cli.screen import line, local
 from repokernel.cli.spec import LEASE, OP_ID, OWNER_PID, ROLE, Call, Command, Opt, Result
 from repokernel.core.errors import RkError, error
 from repokernel.core.times import parse_duration
@@ -36,8 +36,18 @@ def _claim(call: Call) -> Result:
 
     applied = _waited(world, attempt, call) if call.flag("--wait") else attempt()
     entry = applied.entry
-    text = f"{entry['id']} is yours until {entry['lease_expires']}: {entry['title']}\ntoken {entry['token']}"
-    return context.told(entry, "claimed" if applied.changed else "already_held", line(text).replace(" ⏎ ", "\n"))
+    return context.told(entry, "claimed" if applied.changed else "already_held", _says(applied))
+
+
+def _says(applied: Applied) -> str:
+    entry = applied.entry
+    until = local(entry["lease_expires"])
+    if applied.changed:
+        return f"{entry['id']} is yours until {until}: {line(entry['title'])}\ntoken {entry['token']}"
+    return (
+        f"{entry['id']} was yours already, until {until}: {line(entry['title'])}\ntoken {entry['token']}\n"
+        f"hint: if it was another worker of yours, give each a name: RK_INSTANCE or --role"
+    )
 
 
 def _wants(call: Call) -> Callable[[Entry], bool]:

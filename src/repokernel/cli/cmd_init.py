@@ -14,7 +14,8 @@ def _init(call: Call) -> Result:
         "outcome": "made" if made else "unchanged",
         "board": {"url": f"file:{place.root}", "repository": place.repository},
     }
-    return Result(document, lambda: f'{text}\nnext: rk add "my first task"')
+    following = 'rk add "my first task"' if made else "rk status"
+    return Result(document, lambda: f"{text}\nnext: {following}")
 
 
 commands = {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from repokernel.cli import context
-from repokernel.cli.screen import left, line, local, owner, table
+from repokernel.cli.screen import left, line, local, owner, said, table
 from repokernel.cli.spec import Call, Command, Opt, Result
 from repokernel.core.errors import error
 from repokernel.core.phase import Cell, Phase
@@ -112,7 +112,7 @@ def _status_page(stand: Standing) -> str:
         blocks.append("ready\n" + table([(r.entry["id"], r.entry["title"]) for r in stand.ready[:_FEW]]) + more)
     if stand.waiting:
         more = f"\n… and {len(stand.waiting) - _FEW} more" if len(stand.waiting) > _FEW else ""
-        rows = [(r.entry["id"], "; ".join(b.text for b in found)) for r, found in stand.waiting[:_FEW]]
+        rows = [(r.entry["id"], said("; ".join(b.text for b in found))) for r, found in stand.waiting[:_FEW]]
         blocks.append("waiting\n" + table(rows, last_columns=100) + more)
     if stand.failed:
         blocks.append("needs a look\n" + _rows(stand.failed[:_FEW], stand.now_ms))
@@ -147,7 +147,7 @@ def _why(call: Call) -> Result:
         lines = []
         for depth, name, b in steps:
             says = f" ({_SAYS[b.outlook]})" if _SAYS[b.outlook] else ""
-            lines.append("  " * depth + line(f"{name}: {b.text}{says}"))
+            lines.append("  " * depth + said(f"{name}: {b.text}{says}"))
         return "\n".join(lines)
 
     return Result({"task": entry, "ready": not steps, "steps": rows}, text)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
-from repokernel.cli.screen import safe, safe_json
+from repokernel.cli.screen import safe_json, said
 from repokernel.cli.spec import Call, parse
 from repokernel.cli.table import COMMANDS, load
 from repokernel.core.errors import EXIT_INTERRUPTED, RkError, error
@@ -92,8 +92,8 @@ def refuse(refusal: RkError, *, as_json: bool) -> int:
 
         _write(1, safe_json(json.dumps({"ok": False, "error": refusal.as_dict()}, ensure_ascii=False)) + "\n")
     else:
-        hint = f"\nhint: {safe(refusal.hint)}" if refusal.hint else ""
-        _write(2, f"rk: {safe(refusal.message)}".replace("\n", " ") + hint + "\n")
+        hint = f"\nhint: {said(refusal.hint)}" if refusal.hint else ""
+        _write(2, f"rk: {said(refusal.message)}{hint}\n")
     return refusal.exit_status
 
 

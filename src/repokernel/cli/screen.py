@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 _RAW = "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
 _RAW_JSON = "[\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
 _ELLIPSIS = "…"
+_INSTANT = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z"
 
 
 def safe(text: str) -> str:
@@ -74,6 +75,11 @@ def local(instant: str | None) -> str:
     import time
 
     return time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(parse_instant(instant) // 1000))
+
+
+def said(text: str) -> str:
+    """A sentence on one line, its instants in local time."""
+    return line(re.sub(_INSTANT, lambda m: local(m[0]), text)) if "Z" in text else line(text)
 
 
 def left(instant: str | None, now_ms: int) -> str:

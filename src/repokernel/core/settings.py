@@ -12,11 +12,15 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-# dotted key -> (default, kind, meaning).  kinds: duration, count, command, choice
+# dotted key -> (default, kind, meaning).  kinds: duration, count, depth, command
 SETTINGS: Mapping[str, tuple[str | int | None, str, str]] = {
     "lease.default": ("10m", "duration", "lease of a claim that a process renews (`rk work`, Python)"),
     "lease.manual": ("8h", "duration", "lease of a claim made by hand (`rk claim`)"),
-    "lease.skew": ("30s", "duration", "how long after its end a lease on another machine is still respected"),
+    "lease.skew": (
+        "30s",
+        "duration",
+        "how long after its end a lease is still respected, unless its owner is known to be gone",
+    ),
     "attempts.max": (3, "count", "claims that a task may use up before it has failed"),
     "backoff.base": ("10s", "duration", "wait after the first failed attempt; doubles with each further one"),
     "backoff.cap": ("15m", "duration", "longest wait between two attempts"),
