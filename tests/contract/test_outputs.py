@@ -179,8 +179,8 @@ REFUSALS: list[tuple[Callable[[Path], str], str]] = [
     (folder_with_link_out_of_it, "output_refused"),
     (folder_with_dangling_link, "output_refused"),
     (folder_with_name_that_is_no_text, "output_refused"),
-    (too_long, "output_io"),
-    (loop, "output_io"),
+    (too_long, "output_missing"),
+    (loop, "output_missing"),
 ]
 
 

@@ -24,7 +24,7 @@ from repokernel.core.ready import (
 )
 from repokernel.core.task import claim, done, reopen
 from tests.unit.boards import board, found, outlook, review, task
-from tests.unit.builders import LEASE_MS, NOW, NOW_MS, OUTPUT, at, entry, halt, in_cell, moment
+from tests.unit.builders import LEASE_MS, NOW, NOW_MS, OUTPUT, SKEW_MS, at, entry, halt, in_cell, moment
 
 LATER_MS = NOW_MS + 1000
 SPENT: dict[str, Any] = {"attempts": 3, "max_attempts": 3}
@@ -127,7 +127,7 @@ def test_a_dependency_that_cannot_be_read_is_a_persons_to_mend() -> None:
 def test_a_blocker_names_the_dependency_as_it_is_spelled_and_the_instant() -> None:
     view = board(task("Lib"), task("a", "LIB", cell=Cell.HELD, not_before=at(LATER_MS)))
     assert [(one.code, one.on, one.until_ms) for one in found(view, "a")] == [
-        ("held", None, NOW_MS + LEASE_MS),
+        ("held", None, NOW_MS + LEASE_MS + SKEW_MS),
         ("backing_off", None, LATER_MS),
         ("waiting", "Lib", None),
     ]

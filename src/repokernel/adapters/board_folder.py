@@ -10,7 +10,8 @@ from __future__ import annotations
 import os
 
 from repokernel.adapters.git_dir import common_dir
-from repokernel.adapters.store_file import CLAIMS, FOLDERS, FileStore, store_error
+from repokernel.adapters.publish import link_new, store_error
+from repokernel.adapters.store_file import CLAIMS, FOLDERS, FileStore
 from repokernel.core import jsontext
 from repokernel.core.errors import RkError, error
 from repokernel.core.ids import Key
@@ -160,20 +161,12 @@ def make(place: Place, entropy: bytes, now_ms: int) -> bool:
 
 def _publish(root: str, name: str, data: bytes) -> None:
     """Write a new file of the board's folder whole; one that is there already stays."""
-    path = os.path.join(root, name)
-    if os.path.lexists(path):
-        return
-    aside = os.path.join(root, f".tmp-{os.getpid()}-{name}")
-    fd = os.open(aside, os.O_CREAT | os.O_TRUNC | os.O_WRONLY | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666)
+    fd = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
-        os.write(fd, data)
-        os.fsync(fd)
-        os.link(aside, path)
-    except FileExistsError:
-        return
+        if not os.path.lexists(os.path.join(root, name)):
+            link_new(fd, name, data)
     finally:
         os.close(fd)
-        os.unlink(aside)
 
 
 def _sync_up(root: str) -> None:

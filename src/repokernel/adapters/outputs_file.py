@@ -7,6 +7,7 @@ its output in a power cut would be a phantom.
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     from repokernel.core.entry import Output, OutputFile
     from repokernel.core.ids import Key
 
+# no such name, and no name that could be: a link to itself, a name longer than any
+_ABSENT = frozenset({errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.ENAMETOOLONG})
 _CHUNK = 1 << 20
 _SCHEME = ALNUM + "+.-"
 _PLAIN = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789/._-~+,=@")
@@ -58,7 +61,7 @@ def from_uri(uri: str) -> str:
 
 
 def _missing(path: str) -> Exception:
-    return error("output_missing", f"{path} is not there", hint="write it first, then say done", path=path)
+    return error("output_missing", f"{path:.300} is not there", hint="write it first, then say done", path=path[:300])
 
 
 class FileOutputs:
@@ -101,9 +104,9 @@ class FileOutputs:
                 raise error("output_refused", f"{path} is neither a file nor a folder", path=path)
             count, sha256 = _measure(path, sync=True)
             self._sync_above(path)
-        except (FileNotFoundError, NotADirectoryError):
-            raise _missing(path) from None
         except OSError as cause:
+            if cause.errno in _ABSENT:
+                raise _missing(path) from None
             raise error("output_io", f"{path}: {os.strerror(cause.errno or 0)}", path=path) from cause
         return {"uri": to_uri(path), "bytes": count, "sha256": sha256, "written_at": written_at}
 

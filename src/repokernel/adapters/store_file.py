@@ -13,9 +13,9 @@ from __future__ import annotations
 import errno
 import os
 import stat
-import sys
 import time
 
+from repokernel.adapters.publish import ASIDE, discard, full_sync, link_new, replace_whole, store_error
 from repokernel.adapters.system import wall_ms
 from repokernel.core.errors import RkError, error
 from repokernel.core.ids import Key, id_problem
@@ -32,38 +32,9 @@ SIDES = ("beats", "verified")
 FOLDERS = (CLAIMS, *SIDES, "outputs")
 _TAIL = 14  # ".00000001.json"
 SEQ_MAX = 99_999_999
-_TMP = ".tmp-"
-_NO_TMPFILE = frozenset({errno.EOPNOTSUPP, errno.EISDIR, errno.EINVAL, errno.ENOENT})
 _UNREADABLE = frozenset({errno.ELOOP, errno.EACCES, errno.ENXIO, errno.EMLINK})
 _POLL_S = 0.05
 _GAP_SEQS_MAX = 10_000  # how many names to ask for one by one
-
-
-def store_error(cause: OSError, doing: str, path: str) -> RkError:
-    """The refusal for a failed system call, by what a person can do about it."""
-    code, hint = "store_io", "look at the disk; nothing of this operation was kept"
-    if cause.errno in (errno.ENOSPC, errno.EDQUOT):
-        code, hint = "store_full", "make room; nothing of this operation was kept"
-    elif cause.errno in (errno.EROFS, errno.EACCES, errno.EPERM):
-        code, hint = "store_readonly", "check the rights of the board's folder"
-    elif cause.errno in (errno.ENOENT, errno.ENOTDIR, errno.ELOOP):
-        code, hint = "board_missing", "`rk doctor` says what is missing; `rk init` makes a board"
-    return error(code, f"{doing} {path}: {os.strerror(cause.errno or 0)}", hint=hint, errno=cause.errno)
-
-
-def _full_sync(fd: int) -> None:
-    if sys.platform == "darwin":  # fsync alone leaves the data in the drive's cache there
-        import fcntl
-
-        fcntl.fcntl(fd, fcntl.F_FULLFSYNC)
-    else:
-        os.fsync(fd)
-
-
-def _write_all(fd: int, data: bytes) -> None:
-    view = memoryview(data)
-    while view:
-        view = view[os.write(fd, view) :]
 
 
 def _record_name(name: str) -> tuple[Key, int] | None:
@@ -88,7 +59,6 @@ class FileStore:
         self._events: FolderEvents | None = None
         self.root = root
         self._clock_ms = clock_ms
-        self._tmpfile = hasattr(os, "O_TMPFILE")
         self._cursor = 0
 
     def close(self) -> None:
@@ -128,9 +98,16 @@ class FileStore:
         """See `ports.store.Store.append`; stirring is touching the folder."""
         assert 0 < seq <= SEQ_MAX, seq
         name = f"{key}.{seq:08d}.json"
+        if self._exists(key, seq + 1):  # the name was freed: whoever would fill it acts on an older state
+            raise error(
+                "record_invalid",
+                f"task {key} has a record {seq + 1} but lacks {seq}; it was left as it is",
+                hint="restore the missing file of the claims folder from a backup",
+                task=key,
+            )
         try:
             # a look first: most who are late needn't write and sync a record that can't be published
-            created = not self._exists(key, seq) and self._link_new(self._fd(CLAIMS), name, data)
+            created = not self._exists(key, seq) and link_new(self._fd(CLAIMS), name, data)
         except OSError as cause:
             if cause.errno == errno.EIO and self._raw(CLAIMS, name) == data:
                 raise self._unknown(name, cause) from cause
@@ -140,7 +117,7 @@ class FileStore:
         try:
             if stir:
                 os.utime(self._fd(CLAIMS))
-            _full_sync(self._fd(CLAIMS))
+            full_sync(self._fd(CLAIMS))
         except OSError as cause:
             raise self._unknown(name, cause) from cause
         return True
@@ -154,73 +131,23 @@ class FileStore:
             record=name,
         )
 
-    def _link_new(self, folder_fd: int, name: str, data: bytes) -> bool:
-        """Whether `name` was created with `data`; never a part of it."""
-        fd, aside = self._open_aside(folder_fd)
-        try:
-            _write_all(fd, data)
-            _full_sync(fd)
-            source = aside or f"/proc/self/fd/{fd}"
-            while True:
-                try:
-                    os.link(source, name, src_dir_fd=folder_fd, dst_dir_fd=folder_fd, follow_symlinks=aside is None)
-                except FileExistsError:
-                    return False
-                except InterruptedError:
-                    continue
-                return True
-        finally:
-            os.close(fd)
-            if aside is not None:
-                self._unlink(folder_fd, aside)
-
-    def _open_aside(self, folder_fd: int) -> tuple[int, str | None]:
-        """A new file of the folder: nameless where that is possible, else under a name nobody reads."""
-        if self._tmpfile:
-            try:
-                return os.open(".", os.O_TMPFILE | os.O_WRONLY | os.O_CLOEXEC, 0o666, dir_fd=folder_fd), None
-            except OSError as cause:
-                if cause.errno not in _NO_TMPFILE:
-                    raise
-                self._tmpfile = False
-        aside = f"{_TMP}{os.getpid()}-{os.urandom(6).hex()}"
-        flags = os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC
-        return os.open(aside, flags, 0o666, dir_fd=folder_fd), aside
-
-    @staticmethod
-    def _unlink(folder_fd: int, name: str) -> None:
-        try:
-            os.unlink(name, dir_fd=folder_fd)
-        except OSError:  # litter that nothing reads; `rk doctor --fix` sweeps it
-            return
-
     def confirm(self) -> None:
         """See `ports.store.Store.confirm`."""
         try:
-            _full_sync(self._fd(CLAIMS))
+            full_sync(self._fd(CLAIMS))
         except OSError as cause:
             raise self._unknown("", cause) from cause
 
     def write_side(self, side: str, name: str, data: bytes) -> None:
         """See `ports.store.Store.write_side`."""
-        folder_fd = self._fd(side)
-        aside = f"{_TMP}{os.getpid()}-{os.urandom(6).hex()}"
         try:
-            fd = os.open(aside, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o666, dir_fd=folder_fd)
-            try:
-                _write_all(fd, data)
-                _full_sync(fd)
-            finally:
-                os.close(fd)
-            os.replace(aside, name + ".json", src_dir_fd=folder_fd, dst_dir_fd=folder_fd)
-            _full_sync(folder_fd)
+            replace_whole(self._fd(side), name + ".json", data)
         except OSError as cause:
-            self._unlink(folder_fd, aside)
             raise store_error(cause, "can't write", self._path(side, name)) from cause
 
     def drop_side(self, side: str, name: str) -> None:
         """See `ports.store.Store.drop_side`."""
-        self._unlink(self._fd(side), name + ".json")
+        discard(self._fd(side), name + ".json")
 
     # reading ------------------------------------------------------------------------------------
 
@@ -367,15 +294,15 @@ class FileStore:
         strange = [
             f"{CLAIMS}/{name}"
             for name in self._names(CLAIMS)
-            if _record_name(name) is None and not name.startswith(_TMP)
+            if _record_name(name) is None and not name.startswith(ASIDE)
         ]
         for side in SIDES:
-            strange += [f"{side}/{n}" for n in self._names(side) if not n.endswith(".json") and not n.startswith(_TMP)]
+            strange += [f"{side}/{n}" for n in self._names(side) if not n.endswith(".json") and not n.startswith(ASIDE)]
         return sorted(strange)
 
     def litter(self, older_than_s: float) -> list[str]:
         """Names left aside by writers that were killed long ago, relative to the board."""
-        aside = [(folder, n) for folder in (CLAIMS, *SIDES) for n in self._names(folder) if n.startswith(_TMP)]
+        aside = [(folder, n) for folder in (CLAIMS, *SIDES) for n in self._names(folder) if n.startswith(ASIDE)]
         return sorted(f"{folder}/{name}" for folder, name in aside if self._age_s(folder, name) > older_than_s)
 
     def _age_s(self, folder: str, name: str) -> float:
@@ -389,7 +316,7 @@ class FileStore:
         """Remove what `litter` found."""
         for name in names:
             folder, _, rest = name.partition("/")
-            self._unlink(self._fd(folder), rest)
+            discard(self._fd(folder), rest)
 
     # time ---------------------------------------------------------------------------------------
 

@@ -95,10 +95,12 @@ class Machine:
         return clean_part(name, "someone")
 
     def alive(self, owner: str) -> Alive:
-        """See `ports.system.System.alive`; asked once an owner."""
+        """See `ports.system.System.alive`."""
         known = self._known.get(owner)
-        if known is None or known is Alive.YES:
-            known = self._known[owner] = self._look(owner)
+        if known is None:
+            known = self._look(owner)
+            if known is Alive.NO:  # a process that is gone doesn't come back; all else may change
+                self._known[owner] = known
         return known
 
     def _look(self, owner: str) -> Alive:

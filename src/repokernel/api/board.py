@@ -206,7 +206,7 @@ class Board:
             except RkError as cause:
                 if cause.kind != "busy" or self._world.system.monotonic_ms() >= ends_ms:
                     raise
-                nap(self._world, cursor, cause)
+                nap(self._world, cursor, cause, ends_ms)
 
     def work(
         self,

@@ -6,7 +6,9 @@ import os
 import sys
 
 from repokernel.cli import context
+from repokernel.cli.screen import line
 from repokernel.cli.spec import OP_ID, ROLE, Call, Command, Opt, Result
+from repokernel.core.entry import EXPECTS
 from repokernel.core.errors import error
 
 _FILE_BYTES_MAX = 256 * 1024 * 1024
@@ -52,6 +54,7 @@ def _after(text: str) -> object:
 
 def _given(call: Call) -> dict[str, object]:
     given: dict[str, object] = {"title": call.args[0]}
+    call.choice("--expects", EXPECTS)
     for option, field in (("--id", "id"), ("--epic", "epic"), ("--expects", "expects"), ("--review-of", "review_of"),
                           ("--body", "body"), ("--not-before", "not_before")):  # fmt: skip
         if call.one(option) is not None:
@@ -80,7 +83,7 @@ def _add(call: Call) -> Result:
         raise error("bad_usage", "rk add needs a title, or --from FILE", hint='rk add "write the summary"')
     world, by = context.world(call), context.who(call)
     entry = add(world, _given(call), by, planned=call.flag("--planned"), op_id=call.one("--op-id") or "")
-    return context.told(entry, "added", f"added {entry['id']}: {entry['title']}")
+    return context.told(entry, "added", line(f"added {entry['id']}: {entry['title']}"))
 
 
 def _import(call: Call, path: str) -> Result:

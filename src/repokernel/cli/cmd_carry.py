@@ -17,9 +17,7 @@ def _renew(call: Call) -> Result:
 
 
 def _done(call: Call) -> Result:
-    verdict = call.one("--verdict")
-    if verdict is not None and verdict not in VERDICTS:
-        raise error("bad_value", f"--verdict {verdict!r:.80} must be one of {', '.join(VERDICTS)}", field="verdict")
+    verdict = call.choice("--verdict", VERDICTS)
     world, by, task = context.world(call), context.who(call), context.task(call)
     applied = carry.done(world, task, by, context.token(call, task), call.one("--output"), verdict)
     output = applied.entry["output"]

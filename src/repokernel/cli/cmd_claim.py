@@ -74,7 +74,7 @@ def _waited(world: World, attempt: Callable[[], Applied], call: Call) -> Applied
             over = ends_ms is not None and world.system.monotonic_ms() >= ends_ms
             if cause.kind != "busy" or over:
                 raise
-            nap(world, cursor, cause)
+            nap(world, cursor, cause, ends_ms)
 
 
 commands = {

@@ -74,7 +74,7 @@ def _list(call: Call) -> Result:
         return shown + ("\n" + _faults(found.faults) if found.faults else "")
 
     document = {"tasks": [_as_document(row) for row in found.rows], "findings": found.faults}
-    return Result(document, text)
+    return Result(document, text, 1 if found.faults else 0)
 
 
 def _status(call: Call) -> Result:
@@ -91,7 +91,7 @@ def _status(call: Call) -> Result:
         "failed": [row.entry["id"] for row in stand.failed],
         "findings": stand.faults,
     }
-    return Result(document, lambda: _status_page(stand))
+    return Result(document, lambda: _status_page(stand), 1 if stand.faults else 0)
 
 
 def _status_page(stand: Standing) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from repokernel.cli import context
 from repokernel.cli.screen import line
 from repokernel.cli.spec import Call, Command, Opt, Result
-from repokernel.core.errors import error
 from repokernel.core.ids import task_id
 from repokernel.core.output import Depth
 from repokernel.core.phase import Phase
@@ -14,9 +13,7 @@ from repokernel.ops.verify import verify
 
 
 def _verify(call: Call) -> Result:
-    depth = call.one("--depth")
-    if depth is not None and depth not in list(Depth):
-        raise error("bad_value", f"--depth {depth!r:.80} must be one of {', '.join(Depth)}", field="depth")
+    depth = call.choice("--depth", list(Depth))
     world = context.world(call)
     named = [task_id(name) for name in call.args]
     faults: list[dict[str, object]] = []

@@ -47,8 +47,9 @@ def token(call: Call, meant: TaskId) -> int | None:
     """
     text, name = call.one("--token"), "--token"
     if text is None and call.env.get("RK_TASK", meant) == meant:
-        text, name = call.env.get("RK_TOKEN"), "RK_TOKEN"
-    return None if not text else whole(text, name, 1, TOKEN_MAX)
+        text, name = call.env.get("RK_TOKEN") or None, "RK_TOKEN"
+    # an empty variable is an unset one; an empty --token is a script's mistake, not leave to use the head's
+    return None if text is None else whole(text, name, 1, TOKEN_MAX)
 
 
 def told(entry: Entry, outcome: str, text: str) -> Result:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
-from repokernel.cli.screen import safe_json, said
+from repokernel.cli.screen import safe, safe_json, said
 from repokernel.cli.spec import Call, parse
 from repokernel.cli.table import COMMANDS, load
 from repokernel.core.errors import EXIT_INTERRUPTED, RkError, error
@@ -81,7 +81,7 @@ def show(result: Result, *, as_json: bool) -> int:
     else:
         text = result.text()
         if text:
-            _write(1, text.rstrip("\n") + "\n")
+            _write(1, safe(text.rstrip("\n")) + "\n")
     return result.status
 
 

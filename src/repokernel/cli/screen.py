@@ -20,7 +20,7 @@ _INSTANT = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z"
 
 def safe(text: str) -> str:
     """`text` with every control character shown as its escape."""
-    if text.isprintable():
+    if text.replace("\n", "").isprintable():
         return text
     return re.sub(_RAW, lambda m: f"\\x{ord(m[0]):02x}" if m[0] < "\u0100" else f"\\u{ord(m[0]):04x}", text)
 

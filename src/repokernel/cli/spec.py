@@ -117,6 +117,18 @@ class Call:
         text = self.one(name)
         return None if text is None else whole(text, name, low, high)
 
+    def choice(self, name: str, allowed: Sequence[str]) -> str | None:
+        """An option's value, one of a closed list.
+
+        Raises:
+            UsageError: `bad_value`.
+        """
+        text = self.one(name)
+        if text is not None and text not in allowed:
+            said = f"{name} {text!r:.80} must be one of {', '.join(allowed)}"
+            raise error("bad_value", said, field=name.strip("-"))
+        return text
+
     def duration_ms(self, name: str) -> int | None:
         """An option's duration in milliseconds.
 

@@ -45,6 +45,22 @@ def beat_bytes(token: int, lease_expires_ms: int, now_ms: int) -> bytes:
     )
 
 
+def beat_problem(beat: bytes) -> str | None:
+    """What keeps a beat from being read, if anything does; one of a newer format is not ours to judge."""
+    try:
+        value = jsontext.parse(beat)
+        if not isinstance(value, dict):
+            return "is no JSON object"
+        if value.get("beat") != BEAT_FORMAT:
+            return None if isinstance(value.get("beat"), int) else "has no format"
+        if not isinstance(value.get("token"), int):
+            return "has no token"
+        parse_instant(value["lease_expires"])
+    except (ValueError, KeyError, TypeError):
+        return "can't be read"
+    return None
+
+
 def with_beat(entry: Entry, beat: bytes | None) -> Entry:
     """`entry` with the lease that its holder has renewed to.
 

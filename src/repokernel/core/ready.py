@@ -183,7 +183,7 @@ def _own_blockers(view: View, entry: Entry, where: Cell) -> list[Blocker]:
     found = []
     if where is Cell.HELD:
         text = f"held by {entry['owner']} until {entry['lease_expires']}"
-        until_ms = parse_instant(entry["lease_expires"] or entry["updated_at"])
+        until_ms = parse_instant(entry["lease_expires"] or entry["updated_at"]) + view.skew_ms
         found.append(Blocker("held", text, Outlook.WORKER, None, until_ms))
     if where is Cell.PLANNED:
         found.append(Blocker("not_open", "planned and not yet opened", Outlook.PERSON, None, None))

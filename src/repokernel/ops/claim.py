@@ -6,13 +6,25 @@ from repokernel.core import task as core
 from repokernel.core.entry import dependencies
 from repokernel.core.errors import BusyError, RefusedError, RkError, error
 from repokernel.core.ids import TaskId, fold
-from repokernel.core.lease import Alive, cell
+from repokernel.core.lease import Alive, cell, halt_lets_claim
 from repokernel.core.output import Depth
 from repokernel.core.owner import shares_identity
 from repokernel.core.phase import Cell, Event, Phase
 from repokernel.core.ready import Outlook, View, binding, blockers, needs
 from repokernel.core.times import parse_instant
-from repokernel.ops.log import CONTENTION_MAX, Applied, Head, append, draw_op, joined, moment, newest, require_head
+from repokernel.ops.log import (
+    BEATS,
+    CONTENTION_MAX,
+    Applied,
+    Head,
+    append,
+    beat_name,
+    draw_op,
+    joined,
+    moment,
+    newest,
+    require_head,
+)
 from repokernel.ops.offers import Offers, offers
 from repokernel.ops.verify import probe, remembered
 from repokernel.ops.view import board_view
@@ -26,6 +38,10 @@ if TYPE_CHECKING:
     from repokernel.core.ready import Blocker
     from repokernel.core.task import Moment
     from repokernel.ports.world import World
+
+
+# where a task without an attempt left is written down as failed by whoever would claim it
+_ENDS = (Cell.ORPHAN, Cell.STALE, Cell.HALTED)
 
 
 def _neighbourhood(world: World, entry: Entry) -> View:
@@ -101,7 +117,11 @@ def _attempt(world: World, head: Head, by: str, lease_ms: int, op_id: str) -> En
     _end_if_exhausted(world, head, facts)
     after = _as_reviewer(world, head.entry, core.claim(head.entry, facts, lease_ms))
     check_dependencies(world, head.entry)
-    return after if append(world, head.record, after, Event.CLAIM, by, op_id) else None
+    if not append(world, head.record, after, Event.CLAIM, by, op_id):
+        return None
+    if head.entry["owner"] is not None:  # nobody reads the beat of the token that has just ended
+        world.store.drop_side(BEATS, beat_name(fold(TaskId(head.entry["id"])), head.entry["token"]))
+    return after
 
 
 def _end_if_exhausted(world: World, head: Head, facts: Moment) -> None:
@@ -112,7 +132,7 @@ def _end_if_exhausted(world: World, head: Head, facts: Moment) -> None:
     """
     entry = head.entry
     where = cell(entry, facts.now_ms, facts.skew_ms, facts.alive)
-    if not core.exhausted(entry) or where not in (Cell.ORPHAN, Cell.STALE):
+    if not core.exhausted(entry) or where not in _ENDS or not halt_lets_claim(entry):
         return
     append(world, head.record, core.exhaust(entry, facts), Event.EXHAUST, facts.by, draw_op(world))
     raise error(
@@ -242,7 +262,7 @@ def _end_exhausted(world: World, view: View) -> bool:
     wrote = False
     for key, entry in view.entries.items():
         if entry["status"] == Phase.IN_PROGRESS and core.exhausted(entry):
-            if view.cell(entry) not in (Cell.ORPHAN, Cell.STALE):
+            if view.cell(entry) not in _ENDS or not halt_lets_claim(entry):
                 continue
             facts = moment(world, entry, entry["owner"] or "rk@board")
             facts = facts._replace(alive=Alive.UNKNOWN if entry["owner"] is None else view.alive(entry["owner"]))

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from repokernel.core.errors import RkError
+from repokernel.core.lease import beat_problem
 from repokernel.core.record import link_problem
-from repokernel.ops.log import read_record
+from repokernel.ops.log import BEATS, read_record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,6 +28,19 @@ def _chain(world: World, key: Key, top: int) -> dict[str, object] | None:
     return None
 
 
+def _beats(world: World) -> list[dict[str, object]]:
+    """Beats that nobody can read: their leases count as not renewed."""
+    odd: dict[str, str] = {}
+    for name in sorted(world.store.sides(BEATS)):
+        data = world.store.read_side(BEATS, name)
+        problem = "can't be read" if data is None else beat_problem(data)
+        if problem is not None:
+            odd[name] = f"{BEATS}/{name}.json {problem}; it was left as it is"
+    # a holder that was done in between has removed its own
+    there = world.store.sides(BEATS) if odd else frozenset()
+    return [{"id": None, "code": "beat_invalid", "detail": text} for name, text in odd.items() if name in there]
+
+
 def examine(world: World) -> list[dict[str, object]]:
     """Every finding: foreign files, records that can't be read, logs that don't link."""
     findings: list[dict[str, object]] = []
@@ -35,6 +49,7 @@ def examine(world: World) -> list[dict[str, object]]:
             {"id": None, "code": "foreign_file", "detail": f"{name} is not the board's; it was left as it is"}
             for name in world.store.foreign()
         ]
+        findings += _beats(world)
     except RkError as cause:
         findings.append({"id": None, "code": cause.code, "detail": cause.message})
     try:

@@ -79,8 +79,13 @@ def work(
     return tally
 
 
-def nap(world: World, cursor: object, cause: RkError) -> None:
-    """Wait until the board changes, the nearest instant that `cause` names comes, or half a second."""
+def nap(world: World, cursor: object, cause: RkError, ends_ms: int | None = None) -> None:
+    """Wait until the board changes, the nearest instant that `cause` names comes, or half a second.
+
+    Never beyond `ends_ms` of the monotonic clock.
+    """
     until_ms = cause.fields.get("until_ms")
     left_s = (until_ms - world.store.now_ms()) / 1000 if isinstance(until_ms, int) else _NAP_S
+    if ends_ms is not None:
+        left_s = min(left_s, (ends_ms - world.system.monotonic_ms()) / 1000)
     world.store.wait(cursor, min(max(left_s, _NAP_MIN_S), _NAP_S))

@@ -22,6 +22,7 @@ Holds for every row, whatever its exit status:
 from tests.shell.hostile.faults import FAULTS
 from tests.shell.hostile.from_file import FROM_FILE
 from tests.shell.hostile.ids import IDS_AND_TITLES
+from tests.shell.hostile.more import MORE
 from tests.shell.hostile.option_values import OPTION_VALUES
 from tests.shell.hostile.planted import PLANTED
 from tests.shell.hostile.shown_safely import SHOWN_SAFELY
@@ -31,5 +32,5 @@ from tests.shell.hostile.works import WORKS
 __all__ = ["FAULTS", "PLANTED", "ROWS", "SHOWN_SAFELY"]
 
 ROWS = (
-    *IDS_AND_TITLES, *SHOWN_SAFELY, *OPTION_VALUES, *FROM_FILE, *TRANSITIONS, *WORKS, *PLANTED,
+    *IDS_AND_TITLES, *SHOWN_SAFELY, *OPTION_VALUES, *FROM_FILE, *TRANSITIONS, *WORKS, *MORE, *PLANTED,
 )  # fmt: skip
