@@ -8,6 +8,7 @@ the first board, or at the top of the first repository.
 from __future__ import annotations
 
 import os
+import stat
 
 from repokernel.adapters.git_dir import common_dir
 from repokernel.adapters.publish import link_new, store_error
@@ -105,6 +106,10 @@ def _read(path: str) -> bytes | None:
     except OSError as cause:
         raise store_error(cause, "can't read", path) from cause
     try:
+        info = os.fstat(fd)
+        if not stat.S_ISREG(info.st_mode) or info.st_size > _META_BYTES_MAX:
+            what = "is too large" if stat.S_ISREG(info.st_mode) else "is not a file"
+            raise error("record_invalid", f"{path} {what}; it was left as it is", path=path)
         return os.read(fd, _META_BYTES_MAX)
     except OSError as cause:
         raise store_error(cause, "can't read", path) from cause
@@ -126,12 +131,13 @@ def check_meta(root: str) -> None:
     try:
         meta = jsontext.parse(data)
     except ValueError as cause:
-        raise error("record_invalid", f"{path} is {cause}", hint="`rk doctor` looks closer") from None
+        raise error("record_invalid", f"{path}: {cause}", hint="`rk doctor` looks closer") from None
     version = meta.get("board") if isinstance(meta, dict) else None
     if type(version) is not int or version < 1:
         raise error("record_invalid", f"{path} doesn't describe a board", hint="`rk doctor` looks closer")
     if version > BOARD_FORMAT:
-        raise error("schema_newer", f"{path} has format {version}; this version knows {BOARD_FORMAT}")
+        said = f"{path} has format {version}; this version knows {BOARD_FORMAT}"
+        raise error("schema_newer", said, hint="use the newer version of rk")
 
 
 def make(place: Place, entropy: bytes, now_ms: int) -> bool:
@@ -144,6 +150,12 @@ def make(place: Place, entropy: bytes, now_ms: int) -> bool:
     existed = os.path.lexists(path)
     if existed:
         check_meta(place.root)
+    if existed and not os.path.isdir(os.path.join(place.root, CLAIMS)):
+        raise error(
+            "board_missing",
+            f"{place.root} was a board, and its {CLAIMS} folder is gone",
+            hint="restore it from a backup, or remove the whole board",
+        )
     try:
         for folder in FOLDERS:
             os.makedirs(os.path.join(place.root, folder), exist_ok=True)
@@ -223,28 +235,28 @@ def look_at(place: Place, fixed: list[str] | None) -> list[dict[str, object]]:
 
     With a list for `fixed`, missing folders are put back and old litter is swept, each named there.
     """
-    findings: list[dict[str, object]] = []
-    for folder in FOLDERS:
-        path = os.path.join(place.root, folder)
-        if os.path.isdir(path):
-            continue
-        if fixed is None or os.path.lexists(path):
-            findings.append({"id": None, "code": "board_missing", "detail": f"{path} is missing or is no folder"})
-        else:
-            os.makedirs(path)
-            fixed.append(f"made {path}")
+    findings = [found for folder in FOLDERS if (found := _look_at_folder(place, folder, fixed)) is not None]
     try:
         check_meta(place.root)
+        litter = [] if findings else FileStore(place.root).litter(older_than_s=_LITTER_S)
     except RkError as cause:
-        findings.append({"id": None, "code": cause.code, "detail": cause.message})
-    if findings:
-        return findings
-    store = FileStore(place.root)
-    litter = store.litter(older_than_s=_LITTER_S)
+        return [*findings, {"id": None, "code": cause.code, "detail": cause.message}]
     if litter and fixed is not None:
-        store.sweep(litter)
+        FileStore(place.root).sweep(litter)
         fixed.append(f"swept {len(litter)} files that killed writers had left aside")
     elif litter:
         detail = f"{len(litter)} files that killed writers left aside (harmless; `rk doctor --fix` sweeps them)"
         findings.append({"id": None, "code": "litter", "detail": detail})
     return findings
+
+
+def _look_at_folder(place: Place, folder: str, fixed: list[str] | None) -> dict[str, object] | None:
+    path = os.path.join(place.root, folder)
+    if os.path.isdir(path) and not os.path.islink(path):
+        return None
+    # a lost log is never put back empty: its names would be free again
+    if fixed is None or os.path.lexists(path) or folder == CLAIMS:
+        return {"id": None, "code": "board_missing", "detail": f"{path} is missing or is no folder"}
+    os.makedirs(path)
+    fixed.append(f"made {path}")
+    return None

@@ -94,6 +94,7 @@ class FileOutputs:
     def describe(self, where: str, written_at: str) -> Output:
         """See `ports.system.Outputs.describe`."""
         path = self._resolve(where)
+        self._check_apart(path)
         try:
             info = os.stat(path)
             if stat.S_ISDIR(info.st_mode):
@@ -109,6 +110,19 @@ class FileOutputs:
                 raise _missing(path) from None
             raise error("output_io", f"{path}: {os.strerror(cause.errno or 0)}", path=path) from cause
         return {"uri": to_uri(path), "bytes": count, "sha256": sha256, "written_at": written_at}
+
+    def _check_apart(self, path: str) -> None:
+        """Refuse the board itself: its files change with every write, this very one included."""
+        real, board = os.path.realpath(path), os.path.realpath(self._root)
+        around = f"{board}/".startswith(real.rstrip("/") + "/")
+        within = f"{real}/".startswith(f"{board}/") and not real.startswith(os.path.join(board, "outputs", ""))
+        if around or within:
+            raise error(
+                "output_refused",
+                f"{path} holds the board itself, or is a part of it",
+                hint="put the output into a folder or file of its own",
+                path=path,
+            )
 
     def _sync_above(self, path: str) -> None:
         """Make the output's name durable, and those of the folders that were made for it."""

@@ -21,9 +21,9 @@ _NO_TMPFILE = frozenset({errno.EOPNOTSUPP, errno.EISDIR, errno.EINVAL, errno.ENO
 
 def store_error(cause: OSError, doing: str, path: str) -> RkError:
     """The refusal for a failed system call, by what a person can do about it."""
-    code, hint = "store_io", "look at the disk; nothing of this operation was kept"
+    code, hint = "store_io", "look at the disk"
     if cause.errno in (errno.ENOSPC, errno.EDQUOT):
-        code, hint = "store_full", "make room; nothing of this operation was kept"
+        code, hint = "store_full", "make room, then repeat the command"
     elif cause.errno in (errno.EROFS, errno.EACCES, errno.EPERM):
         code, hint = "store_readonly", "check the rights of the board's folder"
     elif cause.errno in (errno.ENOENT, errno.ENOTDIR, errno.ELOOP):

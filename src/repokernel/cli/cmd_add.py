@@ -16,6 +16,8 @@ _FILE_BYTES_MAX = 256 * 1024 * 1024
 
 def _read(path: str, cwd: str) -> bytes:
     try:
+        if path == "-" and sys.stdin is None:
+            raise error("bad_input", "standard input is closed", file=path)
         if path == "-":
             return sys.stdin.buffer.read(_FILE_BYTES_MAX)
         fd = os.open(os.path.join(cwd, path), os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
@@ -35,7 +37,7 @@ def _inputs(call: Call) -> dict[str, object]:
         try:
             value = jsontext.parse(_read(path, call.cwd).removeprefix(b"\xef\xbb\xbf"))
         except ValueError as cause:
-            raise error("bad_input", f"{path} is {cause}", file=path) from None
+            raise error("bad_input", f"{path}: {cause}", file=path) from None
         if not isinstance(value, dict):
             raise error("bad_input", f"{path} must hold a JSON object", file=path)
         inputs |= value
@@ -82,7 +84,7 @@ def _add(call: Call) -> Result:
     if not call.args:
         raise error("bad_usage", "rk add needs a title, or --from FILE", hint='rk add "write the summary"')
     world, by = context.world(call), context.who(call)
-    entry = add(world, _given(call), by, planned=call.flag("--planned"), op_id=call.one("--op-id") or "")
+    entry = add(world, _given(call), by, planned=call.flag("--planned"), op_id=context.op_id(call))
     return context.told(entry, "added", line(f"added {entry['id']}: {entry['title']}"))
 
 

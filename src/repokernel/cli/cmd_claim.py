@@ -22,7 +22,7 @@ def _claim(call: Call) -> Result:
         raise error("bad_usage", "rk claim takes a task's id or --next, one of them", hint="rk claim --next")
     world, by = context.world(call), context.who(call)
     lease_ms = call.duration_ms("--lease") or world.settings.lease_manual_ms
-    op_id = call.one("--op-id") or ""
+    op_id = context.op_id(call)
 
     def attempt() -> Applied:
         if call.args:

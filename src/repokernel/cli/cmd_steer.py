@@ -40,10 +40,6 @@ def _simple(
     return run
 
 
-def _op(call: Call) -> str:
-    return call.one("--op-id") or ""
-
-
 def _evict(call: Call) -> Result:
     freed = steer.evict(context.world(call), call.args[0], context.who(call), _reason(call))
     names = ", ".join(entry["id"] for entry in freed) or "nothing"
@@ -66,7 +62,7 @@ def _one(
 commands = {
     "note": _one(
         "note",
-        _simple(lambda w, t, by, c: steer.note(w, t, by, c.args[1], _op(c)), "noted", "noted on {id}"),
+        _simple(lambda w, t, by, c: steer.note(w, t, by, c.args[1], context.op_id(c)), "noted", "noted on {id}"),
         "Adds a remark. Nobody's hold ends by it, and the next worker reads it.",
         "rk note topic-7 'the second source is wrong'",
         args="ID TEXT",
@@ -74,20 +70,24 @@ commands = {
     ),
     "hold": _one(
         "hold",
-        _simple(lambda w, t, by, c: steer.hold(w, t, by, _reason(c), _op(c)), "held", "{id} is on hold"),
+        _simple(lambda w, t, by, c: steer.hold(w, t, by, _reason(c), context.op_id(c)), "held", "{id} is on hold"),
         "Keeps a task from being claimed. A worker in mid-work loses nothing.",
         "rk hold topic-7 --reason 'waiting for the new data'",
         opts=(_REASON,),
     ),
     "unhold": _one(
         "unhold",
-        _simple(lambda w, t, by, c: steer.unhold(w, t, by, _op(c)), "unheld", "{id} is no longer on hold"),
+        _simple(lambda w, t, by, c: steer.unhold(w, t, by, context.op_id(c)), "unheld", "{id} is no longer on hold"),
         "Takes a hold back.",
         "rk unhold topic-7",
     ),
     "answer": _one(
         "answer",
-        _simple(lambda w, t, by, c: steer.answer(w, t, by, c.args[1], _op(c)), "answered", "{id} is {status} again"),
+        _simple(
+            lambda w, t, by, c: steer.answer(w, t, by, c.args[1], context.op_id(c)),
+            "answered",
+            "{id} is {status} again",
+        ),
         "Answers a question that a worker asked; question and answer stay among the notes.",
         "rk answer topic-7 'the second edition'",
         args="ID TEXT",
@@ -95,26 +95,28 @@ commands = {
     ),
     "open": _one(
         "open",
-        _simple(lambda w, t, by, c: steer.open_planned(w, t, by, _op(c)), "opened", "{id} is {status}"),
+        _simple(lambda w, t, by, c: steer.open_planned(w, t, by, context.op_id(c)), "opened", "{id} is {status}"),
         "Offers a task that was added with --planned.",
         "rk open topic-7",
     ),
     "retry": _one(
         "retry",
-        _simple(lambda w, t, by, c: steer.retry(w, t, by, _op(c)), "retried", "{id} is {status}"),
+        _simple(lambda w, t, by, c: steer.retry(w, t, by, context.op_id(c)), "retried", "{id} is {status}"),
         "Clears a task's back-off and halt. A task that has failed gets one more attempt.",
         "rk retry topic-7",
     ),
     "reopen": _one(
         "reopen",
-        _simple(lambda w, t, by, c: steer.reopen(w, t, by, _op(c)), "reopened", "{id} is {status} again"),
+        _simple(lambda w, t, by, c: steer.reopen(w, t, by, context.op_id(c)), "reopened", "{id} is {status} again"),
         "Starts a settled task anew, in the next epoch: output and verdicts are of the past, attempts count anew.",
         "rk reopen topic-7",
     ),
     "cancel": _one(
         "cancel",
         _simple(
-            lambda w, t, by, c: steer.cancel(w, t, by, c.one("--reason") or "", _op(c)), "cancelled", "{id} is {status}"
+            lambda w, t, by, c: steer.cancel(w, t, by, c.one("--reason") or "", context.op_id(c)),
+            "cancelled",
+            "{id} is {status}",
         ),
         "Ends an open task. Whoever holds it loses it: their next write is refused with lease_lost.",
         "rk cancel topic-7 --reason 'out of scope'",

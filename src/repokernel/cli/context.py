@@ -6,6 +6,7 @@ from repokernel import bootstrap
 from repokernel.cli.spec import Call, Result, whole
 from repokernel.core.errors import error
 from repokernel.core.ids import TaskId, task_id
+from repokernel.ops.log import checked_op
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -55,3 +56,13 @@ def token(call: Call, meant: TaskId) -> int | None:
 def told(entry: Entry, outcome: str, text: str) -> Result:
     """The usual answer: an outcome and the entry after it."""
     return Result({"outcome": outcome, "task": entry}, lambda: text)
+
+
+def op_id(call: Call) -> str:
+    """The name that the operation was given, empty if none.
+
+    Raises:
+        UsageError: `bad_value`.
+    """
+    text = call.one("--op-id")
+    return "" if text is None else checked_op(text)

@@ -8,7 +8,7 @@ import sys
 from repokernel.cli.screen import safe, safe_json, said
 from repokernel.cli.spec import Call, parse
 from repokernel.cli.table import COMMANDS, load
-from repokernel.core.errors import EXIT_INTERRUPTED, RkError, error
+from repokernel.core.errors import RkError, error
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -52,24 +52,49 @@ def run(argv: Sequence[str]) -> Result:
         hint = near(name, list(COMMANDS)) or "`rk --help` lists the commands"
         raise error("bad_usage", f"there is no command {name!r:.80}", hint=hint)
     command = load(name)
-    call = Call(command, os.getcwd(), os.environ)
+    call = Call(command, _working_folder(), os.environ)
     parse(command, rest, call)
     if call.flag("--help"):
         from repokernel.cli.cmd_help import command_page
 
         return command_page(command)
+    _move(call)
+    return command.run(call)
+
+
+def _move(call: Call) -> None:
+    """Go where `-C` says."""
     folder = call.one("-C")
     if folder is not None:
         call.cwd = os.path.normpath(os.path.join(call.cwd, folder))
         if not os.path.isdir(call.cwd):
             raise error("bad_value", f"-C {folder!r:.200} is not a folder", field="C")
-    return command.run(call)
+    if not call.cwd:
+        raise error(
+            "bad_value", "the working folder is gone", hint="change to one that exists, or give -C DIR", field="C"
+        )
+
+
+def _working_folder() -> str:
+    try:
+        return os.getcwd()
+    except OSError:  # somebody has removed it
+        return ""
+
+
+class OutputLostError(Exception):
+    """What was done is done; it could not be told."""
 
 
 def _write(stream_fd: int, text: str) -> None:
     data = text.encode("utf-8", "backslashreplace")
-    while data:
-        data = data[os.write(stream_fd, data) :]
+    try:
+        while data:
+            data = data[os.write(stream_fd, data) :]
+    except BrokenPipeError:
+        raise
+    except OSError as cause:
+        raise OutputLostError(os.strerror(cause.errno or 0)) from cause
 
 
 def show(result: Result, *, as_json: bool) -> int:
@@ -113,20 +138,28 @@ def main(argv: Sequence[str] | None = None) -> int:
     before_dashes = words[: words.index("--")] if "--" in words else words
     as_json = "--json" in before_dashes
     try:
-        return show(run(words), as_json=as_json)
+        return _answer(words, as_json=as_json)
     except RkError as refusal:
         return _told(refusal, as_json=as_json)
     except KeyboardInterrupt:
         return _told(error("interrupted", "interrupted"), as_json=as_json)
-    except BrokenPipeError:  # the reader has seen enough, as in `rk list | head`
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-        return EXIT_INTERRUPTED
+    except OutputLostError as lost:
+        said = f"standard output can't be written: {lost}; the command itself has run"
+        return _told(error("output_unwritten", said, hint="`rk status` says what became of it"), as_json=False)
     except Exception:  # the one place that a defect may reach  # noqa: BLE001
         return _told(_defect(), as_json=as_json)
+
+
+def _answer(words: Sequence[str], *, as_json: bool) -> int:
+    result = run(words)
+    try:
+        return show(result, as_json=as_json)
+    except BrokenPipeError:  # the reader has seen enough, as in `rk list | head`
+        return result.status
 
 
 def _told(refusal: RkError, *, as_json: bool) -> int:
     try:
         return refuse(refusal, as_json=as_json)
-    except BrokenPipeError:
+    except (BrokenPipeError, OutputLostError):
         return refusal.exit_status

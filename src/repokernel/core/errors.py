@@ -85,6 +85,7 @@ CODES: Mapping[str, tuple[Kind, str]] = {
     "durability_unknown": (_X, "the write is visible but perhaps not durable"),
     "output_io": (_X, "an output can't be read"),
     "command_failed": (_X, "a program could not be run"),
+    "output_unwritten": (_X, "standard output can't be written; the command itself has run"),
     "interrupted": (_X, "stopped by the user"),
     "defect": (_X, "a bug of RepoKernel"),
 }

@@ -69,9 +69,13 @@ def make_owner(role: str, instance: str, deployment: str = "") -> str:
     """
     for name, value, rule in (("role", role, _is_role), ("instance", instance, _is_instance)):
         if not rule(value):
-            raise error("bad_value", f"{value!r:.80} can't be a {name}: letters, digits and . _ - only", field=name)
+            raise error(
+                "bad_value",
+                f"{value!r:.80} can't be the {name} of an owner: letters, digits and . _ - only",
+                field=name,
+            )
     if deployment and not _is_instance(deployment):
-        raise error("bad_value", f"{deployment!r:.80} can't be a deployment", field="deployment")
+        raise error("bad_value", f"{deployment!r:.80} can't be the deployment of an owner", field="deployment")
     return f"{role}@{instance}#{deployment}" if deployment else f"{role}@{instance}"
 
 

@@ -118,7 +118,7 @@ def parse_import(data: bytes) -> list[dict[str, object]]:
     try:
         value = jsontext.parse(data.removeprefix(b"\xef\xbb\xbf"))
     except ValueError as cause:
-        raise error("bad_input", f"the task file is {cause}") from None
+        raise error("bad_input", f"the task file: {cause}") from None
     if isinstance(value, dict) and isinstance(value.get("tasks"), list):
         value = value["tasks"]
     if not isinstance(value, list):

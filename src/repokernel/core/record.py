@@ -186,7 +186,7 @@ def decode(data: bytes, key: Key, seq: int, source: str) -> Record:
     try:
         value = jsontext.parse(data)
     except ValueError as cause:
-        value, problem = None, str(cause)
+        value, problem = None, f"is unreadable: {cause}"
     else:
         problem = _envelope_problem(value, seq) or ""
     if not problem and isinstance(value, dict):

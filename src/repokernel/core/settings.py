@@ -76,7 +76,7 @@ def _problem(kind: str, value: object) -> str | None:
         try:
             parse_duration(value)
         except ValueError as cause:
-            return f"is {cause}"
+            return f"is wrong: {cause}"
     elif kind == "count" and (type(value) is not int or not 1 <= value <= _COUNT_MAX):
         return "must be a whole number from 1 to 1,000,000"
     elif kind == "depth" and value not in _DEPTHS:

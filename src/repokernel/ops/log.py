@@ -6,6 +6,7 @@ an operation is safe: a record with its `op_id` that is already in the log is th
 
 from __future__ import annotations
 
+from repokernel.core.chars import WORD, made_of
 from repokernel.core.errors import RkError, error
 from repokernel.core.ids import TaskId, fold
 from repokernel.core.lease import Alive, with_beat
@@ -42,6 +43,7 @@ else:
     Applied = namedtuple("Applied", "entry changed")
 
 CONTENTION_MAX = 100
+_OP_CHARS_MAX = 128
 BEATS = "beats"
 # who remembers what is on offer (`ops/offers.py`) understands these from the record's name alone
 _FORESEEN = frozenset({Event.ADD, Event.CLAIM, Event.DONE})
@@ -146,6 +148,18 @@ def append(world: World, prior: Record | None, entry: Entry, event: Event, by: s
         return False
     world.decoded[key] = record
     return True
+
+
+def checked_op(text: str) -> str:
+    """`text` itself, once it can name an operation of the caller's.
+
+    Raises:
+        UsageError: `bad_value`.
+    """
+    if not made_of(text, WORD + ":@+", _OP_CHARS_MAX) or text.startswith((_DRAWN, _ENDS)):
+        said = f"{text!r:.80} can't name an operation: up to {_OP_CHARS_MAX} letters, digits and . _ - : @ +"
+        raise error("bad_value", said, hint=f"and not starting with {_DRAWN} or {_ENDS}", field="op-id")
+    return text
 
 
 def draw_op(world: World) -> str:

@@ -113,7 +113,7 @@ def _told(handover: Handover, status: int) -> Told:
         try:
             said = jsontext.parse(data)
         except ValueError as cause:
-            return Told(None, None, "bad_result", f"the result file is {cause}", "")
+            return Told(None, None, "bad_result", f"the result file: {cause}", "")
     told = _read_result(said)
     if told.code or status == 0:
         return told if told.output or told.code else told._replace(output=handover.produced())
