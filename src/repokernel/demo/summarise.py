@@ -55,7 +55,9 @@ def documents(count: int) -> dict[str, str]:
 
 def summarise(text: str, sentences_max: int = 5) -> str:
     """The most telling sentences of `text`, one a line, in their order; empty if it has none."""
-    paragraphs = [" ".join(part.split()) for part in text.split("\n\n") if not part.startswith(("*", "-"))]
+    paragraphs = [
+        " ".join(part.split()) for part in text.split("\n\n") if ">>>" not in part and not part.startswith(("*", "-"))
+    ]
     sentences = [one for part in paragraphs for one in _SENTENCE.split(part)]
     weight = Counter(word for word in _words(text) if word not in _COMMON)
     scored = []

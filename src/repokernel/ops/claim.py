@@ -6,7 +6,7 @@ from repokernel.core import task as core
 from repokernel.core.entry import dependencies
 from repokernel.core.errors import BusyError, RefusedError, RkError, error
 from repokernel.core.ids import TaskId, fold
-from repokernel.core.lease import Alive, cell, halt_lets_claim
+from repokernel.core.lease import cell, halt_lets_claim
 from repokernel.core.output import Depth
 from repokernel.core.owner import shares_identity
 from repokernel.core.phase import Cell, Event, Phase
@@ -201,7 +201,7 @@ def claim_next(
             return before
     losses = 0
     while losses < CONTENTION_MAX:
-        entry = _best(world, wants, passed)
+        entry = _best(world, by, wants, passed)
         known = len(passed)
         after = _take(world, entry, by, lease_ms, op_id, passed)
         _strike(world, entry, won=after is not None)
@@ -211,7 +211,7 @@ def claim_next(
     raise error("contention", "others kept claiming first", hint="try again")
 
 
-def _best(world: World, wants: Callable[[Entry], bool], passed: set[str]) -> Entry:
+def _best(world: World, by: str, wants: Callable[[Entry], bool], passed: set[str]) -> Entry:
     """The task to try next.
 
     Raises:
@@ -221,7 +221,7 @@ def _best(world: World, wants: Callable[[Entry], bool], passed: set[str]) -> Ent
     with world.lock:
         while True:
             offer = offers(world, anew=anew)
-            anew = offer.fresh and _end_exhausted(world, offer.view)
+            anew = offer.fresh and _end_exhausted(world, offer.view, by)
             if anew:
                 continue
             entry = offer.best(wants, passed, world.system.entropy(1)[0])
@@ -257,17 +257,18 @@ def _claimed_before(world: World, by: str, op_id: str) -> Entry | None:
     return next(mine, None)
 
 
-def _end_exhausted(world: World, view: View) -> bool:
+def _end_exhausted(world: World, view: View, by: str) -> bool:
     """Whether any stale or orphaned task without an attempt left was written down as failed."""
+    spent = [k for k, e in view.entries.items() if e["status"] == Phase.IN_PROGRESS and core.exhausted(e)]
     wrote = False
-    for key, entry in view.entries.items():
-        if entry["status"] == Phase.IN_PROGRESS and core.exhausted(entry):
-            if view.cell(entry) not in _ENDS or not halt_lets_claim(entry):
-                continue
-            facts = moment(world, entry, entry["owner"] or "rk@board")
-            facts = facts._replace(alive=Alive.UNKNOWN if entry["owner"] is None else view.alive(entry["owner"]))
+    for key in spent:
+        record = world.decoded[key]  # perhaps newer than the view: decide on this very record
+        entry = joined(world, key, record.entry)
+        facts = moment(world, entry, by)
+        where = cell(entry, facts.now_ms, facts.skew_ms, facts.alive)
+        if core.exhausted(entry) and where in _ENDS and halt_lets_claim(entry):
             after = core.exhaust(entry, facts)
-            wrote = append(world, world.decoded[key], after, Event.EXHAUST, facts.by, draw_op(world)) or wrote
+            wrote = append(world, record, after, Event.EXHAUST, by, draw_op(world)) or wrote
     return wrote
 
 
