@@ -98,7 +98,8 @@ class FileStore:
         """See `ports.store.Store.append`; stirring is touching the folder."""
         assert 0 < seq <= SEQ_MAX, seq
         name = f"{key}.{seq:08d}.json"
-        if self._exists(key, seq + 1):  # the name was freed: whoever would fill it acts on an older state
+        # the later name first: in a sound log it comes after this one
+        if self._exists(key, seq + 1) and not self._exists(key, seq):  # filling the gap would act on an older state
             raise error(
                 "record_invalid",
                 f"task {key} has a record {seq + 1} but lacks {seq}; it was left as it is",
