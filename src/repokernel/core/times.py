@@ -8,6 +8,7 @@ The calendar is the proleptic Gregorian one; the day count follows Howard Hinnan
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 MS_PER_S = 1000
 _MS_PER_DAY = 86_400_000
@@ -49,6 +50,7 @@ def format_instant(instant_ms: int) -> str:
     return f"{year:04d}-{month:02d}-{day:02d}T{hour:02d}:{minute:02d}:{second:02d}.{ms:03d}Z"
 
 
+@lru_cache(1024)  # a record names one instant several times
 def _plain(text: str) -> int | None:
     """Milliseconds of an instant in the form that we write, without a regular expression; else None."""
     digits = text[0:4] + text[5:7] + text[8:10] + text[11:13] + text[14:16] + text[17:19] + text[20:23]
