@@ -69,6 +69,20 @@ def test_a_note_between_renewals_does_not_lengthen_the_lease(board: BoardHere, t
     assert left_ms(board) == LEASE_MS
 
 
+@pytest.mark.parametrize(("by", "left"), [(ANN, LEASE_MS), (PERSON, LEASE_MS - MINUTE_MS)])
+def test_a_note_renews_the_lease_of_its_author_alone(board: BoardHere, token: int, by: str, left: int) -> None:
+    board.clock.advance(MINUTE_MS)
+    steer.note(board.world, FIRST, by, "half way")
+    assert left_ms(board) == left
+
+
+def test_a_note_stands_though_the_lease_was_lost_with_it(board: BoardHere, token: int) -> None:
+    store = FaultyStore(board.another().store)
+    store.after["write_side"] = [lambda: steer.cancel(board.world, FIRST, PERSON)]
+    assert steer.note(board.another(store), FIRST, ANN, "half way").changed
+    assert [note["text"] for note in require_head(board.another(), FIRST).entry["notes"]] == ["half way"]
+
+
 def test_a_lapsed_lease_that_nobody_took_may_be_renewed(board: BoardHere, token: int) -> None:
     board.lapse()
     carry.renew(board.world, FIRST, ANN, token, None)

@@ -51,8 +51,7 @@ OURS = {
     "repokernel.ports",
     "repokernel.ports.world",
 }
-CARRY = {"repokernel.cli.cmd_carry", "repokernel.ops.carry", "repokernel.ops.steer", "repokernel.ops.view"}
-CARRY |= {"repokernel.ops.verify", "repokernel.core.ready"}
+CARRY = {"repokernel.cli.cmd_carry", "repokernel.ops.carry", "repokernel.ops.said", "repokernel.core.ready"}
 CLAIM = {"repokernel.cli.cmd_claim", "repokernel.ops.claim", "repokernel.ops.offers", "repokernel.ops.verify"}
 CLAIM |= {"repokernel.ops.view", "repokernel.core.ready"}
 ALLOWED = {

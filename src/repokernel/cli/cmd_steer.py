@@ -63,7 +63,7 @@ commands = {
     "note": _one(
         "note",
         _simple(lambda w, t, by, c: steer.note(w, t, by, c.args[1], context.op_id(c)), "noted", "noted on {id}"),
-        "Adds a remark. Nobody's hold ends by it, and the next worker reads it.",
+        "Adds a remark, which the next worker reads. Nobody's hold ends by it; your own lease starts anew.",
         "rk note topic-7 'the second source is wrong'",
         args="ID TEXT",
         count=2,

@@ -11,7 +11,7 @@ from repokernel.core.phase import Actor, Event, Phase
 from repokernel.core.ready import binding
 from repokernel.core.times import format_instant, parse_instant
 from repokernel.ops.log import BEATS, Applied, beat_name, ending_op, history, moment, require_head, transition
-from repokernel.ops.steer import said
+from repokernel.ops.said import said
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -6,12 +6,13 @@ Saying again what is so already changes nothing and is no error.
 from __future__ import annotations
 
 from repokernel.core import task as core
-from repokernel.core.entry import line_problem, text_problem
 from repokernel.core.errors import RefusedError, error
 from repokernel.core.ids import TaskId
 from repokernel.core.owner import parse_owner
 from repokernel.core.phase import Event, Phase
-from repokernel.ops.log import transition
+from repokernel.ops.carry import renew
+from repokernel.ops.log import Applied, transition
+from repokernel.ops.said import said
 from repokernel.ops.view import board_view
 
 TYPE_CHECKING = False
@@ -20,26 +21,19 @@ if TYPE_CHECKING:
 
     from repokernel.core.entry import Entry
     from repokernel.core.task import Moment
-    from repokernel.ops.log import Applied
     from repokernel.ports.world import World
 
 
-def said(text: str, what: str, *, line: bool = False) -> str:
-    """`text` itself, once it is fit for a record.
-
-    Raises:
-        UsageError: `bad_value`.
-    """
-    problem = line_problem(text) if line else text_problem(text) or (None if text.strip() else "must not be empty")
-    if problem is not None:
-        raise error("bad_value", f"the {what} {problem}", field=what)
-    return text
-
-
 def note(world: World, task: TaskId, by: str, text: str, op_id: str = "") -> Applied:
-    """One more remark on a task."""
+    """One more remark on a task; its holder, who is evidently there, keeps it as long again."""
     said(text, "note")
-    return transition(world, task, Event.NOTE, by, lambda entry, moment: core.note(entry, moment, text), op_id)
+    applied = transition(world, task, Event.NOTE, by, lambda entry, moment: core.note(entry, moment, text), op_id)
+    if not applied.changed or applied.entry["owner"] != by:
+        return applied
+    try:
+        return Applied(renew(world, task, by, applied.entry["token"], None), changed=True)
+    except RefusedError:  # lost in between; the note stands all the same
+        return applied
 
 
 def hold(world: World, task: TaskId, by: str, reason: str, op_id: str = "") -> Applied:
