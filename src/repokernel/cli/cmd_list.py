@@ -164,13 +164,19 @@ commands = {
             Opt("--stale", "", "only what its owner has lost or left"),
             Opt("--unusable", "", "only done tasks whose output didn't verify when last looked at"),
         ),
-        about="Lists tasks, lowest priority number first, then by age. Outputs are not probed: see `rk verify`.",
+        about=(
+            "Lists tasks, lowest priority number first, then by age. Outputs are not probed: see `rk verify`.\n"
+            "Exits with 1 if a task can't be read; it is named as a finding and the others are listed."
+        ),
         examples=["rk list", "rk list --ready", "rk list --status failed --status cancelled"],
     ),
     "status": Command(
         "status",
         _status,
-        about="Who does what, since when, how much of the lease is left, and what waits for what.",
+        about=(
+            "Who does what, since when, how much of the lease is left, and what waits for what.\n"
+            "Exits with 1 if a task can't be read."
+        ),
         examples=["rk status", "rk"],
     ),
     "why": Command(
