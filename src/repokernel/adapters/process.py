@@ -82,8 +82,10 @@ class Running:
 class LocalPrograms:
     """The `Programs` port: starts programs on this machine."""
 
-    def start(self, argv: Sequence[str], env: Mapping[str, str], *, out_to_err: bool = False) -> Running:
-        """See `ports.system.Programs.start`."""
+    def start(
+        self, argv: Sequence[str], env: Mapping[str, str], *, out_to_err: bool = False, log: str | None = None
+    ) -> Running:
+        """See `ports.system.Programs.start`; with `log`, all that it says goes to the end of that file."""
         parent = os.getpid()
         libc = ctypes.CDLL(None, use_errno=True) if sys.platform.startswith("linux") else None
 
@@ -94,14 +96,16 @@ class LocalPrograms:
                     os._exit(127)
 
         try:
-            popen = subprocess.Popen(
-                list(argv),
-                env=dict(env),
-                stdin=subprocess.DEVNULL,
-                stdout=sys.stderr.fileno() if out_to_err else None,
-                start_new_session=True,
-                preexec_fn=die_with_parent,  # noqa: PLW1509 - it calls one function that was loaded before
-            )
+            with open(log or os.devnull, "ab") as stream:
+                popen = subprocess.Popen(
+                    list(argv),
+                    env=dict(env),
+                    stdin=subprocess.DEVNULL,
+                    stdout=stream if log else sys.stderr.fileno() if out_to_err else None,
+                    stderr=stream if log else None,
+                    start_new_session=True,
+                    preexec_fn=die_with_parent,  # noqa: PLW1509 - it calls one function that was loaded before
+                )
         except (OSError, ValueError, subprocess.SubprocessError) as cause:
             raise error("command_failed", f"{argv[0]} could not be started: {cause}", argv=list(argv)) from cause
         return Running(popen)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 from repokernel.cli.spec import Call, Command, Opt, Result
 from repokernel.core.errors import error
 
@@ -11,7 +13,8 @@ def _demo(call: Call) -> Result:
         raise error("bad_value", f"there is no demo {call.args[0]!r:.80}", hint="rk demo board", field="demo")
     from repokernel.demo.board import run
 
-    report = run(keep=call.one("--keep"))
+    keep = call.one("--keep")
+    report = run(keep=os.path.join(call.cwd, keep) if keep else None)
     return Result(report.as_dict(), report.text, 0 if report.good else 1)
 
 

@@ -1,155 +1,149 @@
-"""The stage of `rk demo board`: sets the job up, strikes with the faults, and has the result counted."""
+"""`rk demo board`: the same job with the same faults on a plain file and on a board, compared."""
 
 from __future__ import annotations
 
+import contextlib
 import json
-import os
 import shutil
 import signal
 import sys
 import tempfile
+import threading
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import repokernel
-from repokernel.adapters.process import LocalPrograms, Running
 from repokernel.api.board import Board
 from repokernel.core.errors import error
-from repokernel.demo.agent import POISON, TOPICS
-from repokernel.demo.faults import KILL, PAUSE, UPLOAD, DemoError, Faults, wait_for
-from repokernel.demo.report import BoardCounts, NaiveCounts, Report, count_board, count_naive
-from repokernel.demo.summarise import documents, is_whole
+from repokernel.demo.counts import BoardCounts, NaiveCounts, count_board, count_naive
+from repokernel.demo.job import WORKERS, Fault, queue, victim
+from repokernel.demo.report import Report
+from repokernel.demo.stage import Stage, say
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Iterator
+    from types import FrameType
 
-WORKERS = 4
-_OLD_DONE = 3  # entries of the old queue that say done with nothing behind
-_CONFIG = '[lease]\nskew = "200ms"\n[backoff]\nbase = "100ms"\ncap = "400ms"\n'
+_PATIENCE_S = 50.0
+_SLEPT_THROUGH = 6  # topics that the others finish while the file's paused worker sleeps
+_CONFIG = """\
+# short times, so that the demo is over soon
+[lease]
+default = "3s"
+skew = "200ms"
+[backoff]
+base = "100ms"
+cap = "400ms"
+"""
 
 
 def run(keep: str | None = None) -> Report:
-    """Run the demo in a temporary folder, or in `keep`, which must not hold a demo yet.
+    """Run the demo in a temporary folder, or in `keep`, which must be empty or not there.
 
     Raises:
+        UsageError: `bad_value` for `keep`.
         BrokenError: `command_failed`: the demo could not be carried through.
     """
-    root = Path(keep).absolute() if keep else Path(tempfile.mkdtemp(prefix="rk-demo-"))
+    began_s = time.monotonic()
+    with _ending_on_signals(), _folder(keep) as root:
+        try:
+            naive = _on_a_file(root / "file", began_s + _PATIENCE_S)
+            board = _on_a_board(root / "board", began_s + _PATIENCE_S)
+        except OSError as cause:
+            raise error("command_failed", f"the demo could not be carried through: {cause}") from cause
+        return Report(board, naive, time.monotonic() - began_s, str(root) if keep else None)
+
+
+@contextlib.contextmanager
+def _folder(keep: str | None) -> Iterator[Path]:
+    if keep is not None:
+        root = Path(keep).absolute()
+        try:
+            root.mkdir(parents=True, exist_ok=True)
+            empty = not any(root.iterdir())
+        except OSError as cause:
+            raise error("bad_value", f"--keep {keep!r:.200}: {cause.strerror}", field="keep") from cause
+        if not empty:
+            raise error("bad_value", f"--keep {keep!r:.200} is not empty", hint="name a new folder", field="keep")
+        yield root
+        return
+    root = Path(tempfile.mkdtemp(prefix="rk-demo-"))
     try:
-        root.mkdir(parents=True, exist_ok=True)
-        began = time.monotonic()
-        naive = _naive(_make(root / "naive"))
-        counts = _board(_make(root / "board"))
-        return Report(counts, naive, time.monotonic() - began)
-    except (DemoError, OSError) as cause:
-        raise error("command_failed", f"the demo could not be carried through: {cause}") from cause
+        yield root
     finally:
-        if keep is None:
+        for _ in range(50):  # a program that was killed a moment ago may still write a last file
             shutil.rmtree(root, ignore_errors=True)
+            if not root.exists():
+                break
+            time.sleep(0.02)
 
 
-def _say(text: str) -> None:
-    if sys.stderr.isatty():
-        sys.stderr.write(f"{text} …\n")
+@contextlib.contextmanager
+def _ending_on_signals() -> Iterator[None]:
+    """Leave the body, and whatever it cleans up, as Ctrl-C does when asked to end otherwise."""
 
+    def interrupt(_number: int, _frame: FrameType | None) -> None:
+        raise KeyboardInterrupt
 
-def _make(folder: Path) -> Path:
-    """A folder with the queue in the old form and an empty one for faults."""
-    (folder / "faults").mkdir(parents=True)
-    (folder / "out").mkdir()
-    names = [*documents(TOPICS), POISON]
-    tasks = [{"id": name, "title": f"summarise {name}", "done": place < _OLD_DONE} for place, name in enumerate(names)]
-    (folder / "queue.json").write_text(json.dumps(tasks), encoding="utf-8")
-    return folder
-
-
-class _Crew:
-    """Four worker processes and the faults that strike them."""
-
-    def __init__(self, module: str, *args: str, faults: Faults) -> None:
-        source = str(Path(repokernel.__file__).parent.parent)
-        path = os.pathsep.join(filter(None, [source, os.environ.get("PYTHONPATH", "")]))
-        env = {**os.environ, "PYTHONPATH": path}
-        argv = [sys.executable, "-m", f"repokernel.demo.{module}", *args]
-        self.faults = faults
-        self.workers = [LocalPrograms().start(argv, env, out_to_err=True) for _ in range(WORKERS)]
-
-    def at(self, task: str, kind: str) -> Running:
-        """The worker that has reached a fault."""
-        wait_for(lambda: self.faults.reached(task, kind) is not None, f"a worker to reach {task}")
-        pid = self.faults.reached(task, kind)
-        return next(worker for worker in self.workers if worker.pid == pid)
-
-    def finish(self) -> None:
-        """Wait until all have ended by themselves."""
-        wait_for(lambda: all(worker.wait(0.01) is not None for worker in self.workers), "the workers to end")
-
-    def end(self) -> None:
-        """End whoever still runs."""
-        for worker in self.workers:
-            if worker.wait(0) is None:
-                worker.stop(0)
-
-
-def _victims() -> tuple[str, str, str]:
-    """Which topic suffers which fault: killed, paused, not written."""
-    names = list(documents(TOPICS))
-    return names[4], names[9], names[14]
-
-
-def _strike(crew: _Crew, while_paused: Callable[[], bool]) -> None:
-    """Kill one worker in mid-task; pause another until its work has been done without it, and wake it."""
-    killed, paused, _ = _victims()
-    sleeper = crew.at(paused, PAUSE)
-    sleeper.signal(signal.SIGSTOP)
-    crew.at(killed, KILL).stop(0)
-    wait_for(while_paused, f"others to do {paused}")
-    crew.faults.let_go(paused)
-    sleeper.signal(signal.SIGCONT)
-    crew.finish()
-
-
-def _plan(folder: Path) -> Faults:
-    faults = Faults(str(folder / "faults"))
-    for task, kind in zip(_victims(), (KILL, PAUSE, UPLOAD), strict=True):
-        faults.plan(task, kind)
-    return faults
-
-
-def _naive(folder: Path) -> NaiveCounts:
-    _say(f"{WORKERS} agents share a JSON file with done: true")
-    queue, out = folder / "queue.json", folder / "out"
-    tasks = json.loads(queue.read_text(encoding="utf-8"))
-    skipped = {task["id"] for task in tasks if task["done"]}
-    faults = _plan(folder)
-    _, paused, _ = _victims()
-    crew = _Crew("naive", str(queue), str(out), str(folder / "faults"), faults=faults)
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = {number: signal.signal(number, interrupt) for number in (signal.SIGTERM, signal.SIGHUP)}
     try:
-        _strike(crew, lambda: paused in faults.noted("ran"))
+        yield
     finally:
-        crew.end()
-    said = {task["id"]: task["done"] for task in json.loads(queue.read_text(encoding="utf-8"))}
-    whole = {name for name in documents(TOPICS) if _is_whole(out / f"{name}.md", name)}
-    return count_naive(faults.noted("ran"), faults.noted("failed") + sorted(skipped), faults.noted("late"), said, whole)
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
-def _is_whole(path: Path, name: str) -> bool:
-    return path.exists() and is_whole(name, path.read_text(encoding="utf-8"))
+def _on_a_file(folder: Path, ends_s: float) -> NaiveCounts:
+    """The workers begin one after the other, which spares the file a first collision of all four."""
+    say(f"{WORKERS} workers on a JSON file with `done: true` …")
+    stage = Stage(folder, ends_s)
+    file, out = folder / "queue.json", folder / "out"
+    out.mkdir()
+    file.write_text(json.dumps(queue()), encoding="utf-8")
+    words = ("repokernel.demo.naive", str(file), str(out), str(folder / "marks"))
 
+    def done() -> int:
+        return sum(bool(task["done"]) for task in json.loads(file.read_text(encoding="utf-8")))
 
-def _board(folder: Path) -> BoardCounts:
-    _say(f"{WORKERS} workers share the board, with the same faults")
-    url = str(folder / "store")
-    board = Board.open(url, role="stage", create=True)
-    (folder / "store" / "config.toml").write_text(_CONFIG, encoding="utf-8")
-    board = Board.open(url, role="stage")
-    made = board.add_all(json.loads((folder / "queue.json").read_text(encoding="utf-8")))
-    faults = _plan(folder)
-    _, paused, _ = _victims()
-    crew = _Crew("agent", url, str(folder / "faults"), faults=faults)
     try:
-        _strike(crew, lambda: board.show(paused)["status"] == "done")
+        stage.start(*words)
+        stage.kill()
+        stage.start(*words)
+        stage.pause()
+        enough = done() + _SLEPT_THROUGH
+        for _ in range(WORKERS - 2):
+            stage.start(*words)
+        stage.until(lambda: done() >= enough, "the others finish some topics")
+        stage.wake()
+        stage.finish()
     finally:
-        crew.end()
-    return count_board(board, len(faults.noted("refused")), len(made.findings))
+        stage.end()
+    return count_naive(file, out, stage.marks.noted("written"), len(stage.marks.noted("overwrote")))
+
+
+def _on_a_board(folder: Path, ends_s: float) -> BoardCounts:
+    say(f"{WORKERS} workers on a board, with the same faults …")
+    stage = Stage(folder, ends_s)
+    place, file = folder / ".repokernel", folder / "queue.json"
+    file.write_text(json.dumps(queue()), encoding="utf-8")
+    stage.run("repokernel", "init", "--board", str(place))
+    (place / "config.toml").write_text(_CONFIG, encoding="utf-8")
+    imported = json.loads(stage.run("repokernel", "add", "--from", str(file), "--board", str(place), "--json"))
+    agent = (sys.executable, "-m", "repokernel.demo.agent", str(folder / "marks"))
+    board = Board.open(place)
+    try:
+        for _ in range(WORKERS):
+            stage.start("repokernel", "work", "--role", "summariser", "--board", str(place), "--json", "--", *agent)
+        stage.pause()
+        stage.kill()
+        say("one worker is killed, one is paused until its lease has run out …")
+        stage.until(lambda: board.show(victim(Fault.PAUSE))["status"] == "done", "another does the paused one's topic")
+        stage.wake()
+        stage.finish()
+    finally:
+        stage.end()
+    tallies = [json.loads(line)["ids"] for line in stage.said() if line.startswith("{")]
+    return count_board(board, tallies, len(imported["findings"]))

@@ -1,57 +1,93 @@
-"""The same job as it is often done: a JSON file with `done: true`, read and written back by every agent.
+"""The same job as it is often done: a JSON file with `done: true` that every worker reads and writes.
 
-`python -m repokernel.demo.naive QUEUE OUT FAULTS`. Each agent reads the file, picks a topic that isn't
-done, works, and saves its copy with the topic marked done when the agent has ended, as a script that
-trusts an exit status does. Nothing here is made worse than that on purpose.
+`python -m repokernel.demo.naive QUEUE OUT MARKS`. A worker takes the first topic that is not done and
+has no owner, puts its name there, runs the agent, and marks the topic done when the agent has ended.
+It is written with care: the file is read anew for each change and replaced whole, never torn.
 """
 
 from __future__ import annotations
 
 import json
 import os
-import random
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from repokernel.demo.agent import POISON, TOPICS
-from repokernel.demo.faults import KILL, PAUSE, UPLOAD, Faults
-from repokernel.demo.summarise import documents, page
+from repokernel.demo.agent import AgentError, write_summary
+from repokernel.demo.job import Fault, fault_of
+from repokernel.demo.marks import Marks
 
-_TASKS_MAX = 200
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
-
-def _agent(name: str, out: Path, faults: Faults, texts: dict[str, str]) -> None:
-    for kind in (KILL, PAUSE):
-        if faults.strikes(name, kind):
-            (out / f"{name}.md").write_text(f"# {name}\n\nhalf a summ", encoding="utf-8")
-            faults.stand(name, kind)
-            faults.note("late", name)
-    if name == POISON:
-        raise ValueError("the document can't be understood")
-    where = Path("/dev/full") if faults.strikes(name, UPLOAD) else out / f"{name}.md"
-    where.write_text(page(name, texts[name]), encoding="utf-8")
+_TASKS_MAX = 300
 
 
-def main(queue: str, out: str, folder: str) -> None:
-    """Work until the file says that all is done."""
-    file, faults, texts = Path(queue), Faults(folder), documents(TOPICS)
-    chance = random.Random(os.getpid())  # noqa: S311 - which topic first is no secret
-    for _ in range(_TASKS_MAX):
-        tasks = json.loads(file.read_text(encoding="utf-8"))
-        waiting = [task for task in tasks if not task["done"]]
-        if not waiting:
-            return
-        task = chance.choice(waiting)
-        try:
-            _agent(task["id"], Path(out), faults, texts)
-        except (OSError, ValueError):
-            faults.note("failed", task["id"])
-        faults.note("ran", task["id"])
-        task["done"] = True
-        aside = file.with_suffix(f".{os.getpid()}")
+class Queue:
+    """The file, as one worker sees it."""
+
+    def __init__(self, path: Path, marks: Marks) -> None:
+        """Name the file."""
+        self._path = path
+        self._marks = marks
+
+    def change(self, how: Callable[[list[dict[str, Any]]], str | None], before_writing: Callable[[], None]) -> str:
+        """Read the file, let `how` change it, write it back; what `how` returns (empty: nothing to change)."""
+        text = self._path.read_text(encoding="utf-8")
+        tasks = json.loads(text)
+        task = how(tasks)
+        if task is None:
+            return ""
+        before_writing()
+        aside = self._path.with_suffix(f".{os.getpid()}")
         aside.write_text(json.dumps(tasks, indent=1), encoding="utf-8")
-        os.replace(aside, file)
+        if self._path.read_text(encoding="utf-8") != text:  # for the report alone: nobody looks, as a rule
+            self._marks.note("overwrote", task)
+        aside.replace(self._path)
+        return task
+
+
+def _take(tasks: list[dict[str, Any]]) -> str | None:
+    for task in tasks:
+        if not task["done"] and not task.get("owner"):
+            task["owner"] = f"agent-{os.getpid()}"
+            return str(task["id"])
+    return None
+
+
+def _finish(tasks: list[dict[str, Any]], name: str) -> str:
+    next(task for task in tasks if task["id"] == name)["done"] = True
+    return name
+
+
+def _work_on(name: str, file: Queue, out: Path, marks: Marks) -> None:
+    attempt, me = marks.begin(name), os.getpid()
+
+    def stand(fault: Fault) -> None:
+        if fault is Fault.KILL:
+            marks.stand(fault, me)
+
+    def before_writing() -> None:
+        if fault_of(name, attempt) is Fault.PAUSE:
+            marks.stand(Fault.PAUSE, me)
+
+    try:
+        write_summary(name, attempt, out / f"{name}.md", stand)
+        marks.note("written", name)
+    except AgentError:
+        pass  # the agent has ended, and that is what counts here
+    file.change(lambda tasks: _finish(tasks, name), before_writing)
+
+
+def main(queue: Path, out: Path, marks: Marks) -> None:
+    """Work until the file has nothing to take."""
+    file = Queue(queue, marks)
+    for _ in range(_TASKS_MAX):
+        name = file.change(_take, lambda: None)
+        if not name:
+            return
+        _work_on(name, file, out, marks)
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], sys.argv[2], sys.argv[3])
+    main(Path(sys.argv[1]), Path(sys.argv[2]), Marks(Path(sys.argv[3])))

@@ -1,7 +1,7 @@
-"""The demo's "agent": a plain extractive summariser, and the documents that it reads.
+"""A plain extractive summariser: what a document says in its own most telling sentences.
 
 Sentences are scored by how frequent their words are in the document (Luhn, "The Automatic Creation of
-Literature Abstracts", 1958) and the best are kept in their order.
+Literature Abstracts", 1958); the best are kept in their order.
 """
 
 from __future__ import annotations
@@ -11,62 +11,28 @@ from collections import Counter
 
 _SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[A-Z\"“])")
 _WORD = re.compile(r"[A-Za-z]{4,}")
-_COMMON = frozenset(
-    {
-        "also",
-        "does",
-        "from",
-        "have",
-        "into",
-        "must",
-        "only",
-        "other",
-        "same",
-        "such",
-        "than",
-        "that",
-        "their",
-        "them",
-        "then",
-        "there",
-        "these",
-        "they",
-        "this",
-        "used",
-        "when",
-        "where",
-        "which",
-        "while",
-        "will",
-        "with",
-        "would",
-    }
-)
+_SPEECH = re.compile(r"[A-Z\"“].*[.!?]")
+_COMMON = """
+also does from have into must only other same such than that their them then there these they this used when where
+which while will with would
+"""
 _WORDS_MIN, _WORDS_MAX = 6, 60
-
-
-def documents(count: int) -> dict[str, str]:
-    """The `count` longest topics of Python's language reference by name, as this interpreter ships them."""
-    from pydoc_data.topics import topics
-
-    longest = sorted(topics, key=lambda name: (-len(topics[name]), name))[:count]
-    return {name: topics[name] for name in sorted(longest)}
+_NO_PROSE = (">>>", "::=", "***", "===", "---")
 
 
 def summarise(text: str, sentences_max: int = 5) -> str:
     """The most telling sentences of `text`, one a line, in their order; empty if it has none."""
-    paragraphs = [
-        " ".join(part.split()) for part in text.split("\n\n") if ">>>" not in part and not part.startswith(("*", "-"))
-    ]
+    paragraphs = [" ".join(part.split()) for part in text.split("\n\n") if not any(sign in part for sign in _NO_PROSE)]
     sentences = [one for part in paragraphs for one in _SENTENCE.split(part)]
-    weight = Counter(word for word in _words(text) if word not in _COMMON)
-    scored = []
+    common = set(_COMMON.split())
+    weight = Counter(word for word in _words(text) if word not in common)
+    scored: dict[str, tuple[float, int]] = {}
     for place, sentence in enumerate(sentences):
         words = _words(sentence)
-        if _WORDS_MIN <= len(words) <= _WORDS_MAX and sentence.endswith("."):
-            scored.append((sum(weight[word] for word in words) / len(words), place))
-    best = sorted(place for _, place in sorted(scored, reverse=True)[:sentences_max])
-    return "".join(f"- {sentences[place]}\n" for place in best)
+        if _WORDS_MIN <= len(words) <= _WORDS_MAX and _SPEECH.fullmatch(sentence):
+            scored.setdefault(sentence, (sum(weight[word] for word in words) / len(words), -place))
+    best = sorted(scored, key=lambda sentence: scored[sentence], reverse=True)[:sentences_max]
+    return "".join(f"- {sentence}\n" for sentence in sorted(best, key=lambda one: -scored[one][1]))
 
 
 def _words(text: str) -> list[str]:
@@ -74,10 +40,5 @@ def _words(text: str) -> list[str]:
 
 
 def page(name: str, text: str) -> str:
-    """The finished summary of one document; its last line tells a whole page from a torn one."""
-    return f"# {name}\n\n{summarise(text)}\n(end of {name})\n"
-
-
-def is_whole(name: str, data: str) -> bool:
-    """Whether `data` is a finished page about `name`."""
-    return data.startswith(f"# {name}\n") and data.endswith(f"(end of {name})\n")
+    """The whole output for one document."""
+    return f"# {name}\n\n{summarise(text)}"
