@@ -238,3 +238,11 @@ def test_a_broken_store_ends_the_worker(board: BoardHere) -> None:
         raise error("store_io", "the disk is gone")
 
     assert code_of(lambda: looped(board, run_one)) == "store_io"
+
+
+def test_a_task_that_failed_first_and_was_done_at_last_is_no_failure() -> None:
+    tally = Tally()
+    tally.outcomes["failed"] += ["a", "a"]
+    assert tally.exit_status == 1
+    tally.outcomes["done"] += ["a"]
+    assert tally.exit_status == 0

@@ -27,8 +27,11 @@ class Tally:
 
     @property
     def exit_status(self) -> int:
-        """0 all done, 1 some failed or lost, 75 the rest waits for a person."""
-        if self.outcomes["failed"] or self.outcomes["lost"]:
+        """0 all done, 1 some failed or lost, 75 the rest waits for a person.
+
+        Tasks count, not attempts: what failed first and was done at last is done.
+        """
+        if {*self.outcomes["failed"], *self.outcomes["lost"]} - {*self.outcomes["done"]}:
             return 1
         return 75 if self.stopped is not None and self.stopped.code == "not_yet" else 0
 
