@@ -11,7 +11,7 @@ import os
 import stat
 
 from repokernel.adapters.git_dir import common_dir
-from repokernel.adapters.publish import link_new, store_error
+from repokernel.adapters.publish import link_new, store_error, sync_folder
 from repokernel.adapters.store_file import CLAIMS, FOLDERS, FileStore
 from repokernel.core import jsontext
 from repokernel.core.errors import RkError, error
@@ -183,11 +183,7 @@ def _publish(root: str, name: str, data: bytes) -> None:
 
 def _sync_up(root: str) -> None:
     for folder in (root, os.path.dirname(root), os.path.dirname(os.path.dirname(root))):
-        fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-        try:
-            os.fsync(fd)
-        finally:
-            os.close(fd)
+        sync_folder(folder)
 
 
 def probe(store: FileStore, unique: str) -> None:

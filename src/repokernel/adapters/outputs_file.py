@@ -11,6 +11,7 @@ import errno
 import os
 import stat
 
+from repokernel.adapters.publish import full_sync, sync_folder
 from repokernel.core.chars import ALNUM, HEX, made_of
 from repokernel.core.errors import error
 from repokernel.core.output import FILES_MAX, Depth, Problem, digest_problem, folder_output, size_problem
@@ -127,10 +128,10 @@ class FileOutputs:
     def _sync_above(self, path: str) -> None:
         """Make the output's name durable, and those of the folders that were made for it."""
         folder = os.path.dirname(path)
-        _sync_folder(folder)
+        sync_folder(folder)
         while folder.startswith(os.path.join(self._root, "outputs", "")):
             folder = os.path.dirname(folder)
-            _sync_folder(folder)
+            sync_folder(folder)
 
     def _manifest(self, root: str, *, sync: bool) -> list[OutputFile]:
         files: list[OutputFile] = []
@@ -149,7 +150,7 @@ class FileOutputs:
                 if len(files) > FILES_MAX:
                     raise error("output_refused", f"{root} holds more than {FILES_MAX:,} files; pack them", path=root)
             if sync:
-                _sync_folder(folder)
+                sync_folder(folder)
         if not files:
             raise error("output_missing", f"{root} is an empty folder", path=root)
         return files
@@ -189,14 +190,6 @@ def _raise(cause: OSError) -> None:
     raise cause
 
 
-def _sync_folder(path: str) -> None:
-    fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        os.fsync(fd)
-    finally:
-        os.close(fd)
-
-
 def _measure(path: str, *, sync: bool) -> tuple[int, str]:
     """(bytes, sha256) of a file, read in pieces; made durable on request."""
     from hashlib import sha256  # OpenSSL: worth its start for a large file
@@ -208,7 +201,7 @@ def _measure(path: str, *, sync: bool) -> tuple[int, str]:
             count += len(piece)
             hasher.update(piece)
         if sync:
-            os.fsync(fd)
+            full_sync(fd)
     finally:
         os.close(fd)
     return count, hasher.hexdigest()

@@ -41,6 +41,15 @@ def full_sync(fd: int) -> None:
         os.fsync(fd)
 
 
+def sync_folder(path: str) -> None:
+    """Make the names in a folder durable."""
+    fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        full_sync(fd)
+    finally:
+        os.close(fd)
+
+
 def _write_all(fd: int, data: bytes) -> None:
     view = memoryview(data)
     while view:
