@@ -1,9 +1,10 @@
 """What all tests share: Hypothesis profiles, the skip rule, a sealed environment, time limits.
 
 Everything that the tests take from outside is read here once, before the environment is sealed:
-``CI``, ``HYPOTHESIS_PROFILE``, ``RK_NIGHTLY`` and ``RK_SHARED_DATA``.
+``CI``, ``HYPOTHESIS_PROFILE``, ``RK_FIGURES``, ``RK_NIGHTLY`` and ``RK_SHARED_DATA``.
 """
 
+import json
 import os
 import time
 from collections.abc import Callable, Generator, Iterator
@@ -16,9 +17,10 @@ TESTS = Path(__file__).resolve().parent
 CI = os.environ.get("CI") == "true"
 NIGHTLY = os.environ.get("RK_NIGHTLY") == "1"
 SHARED_DATA = os.environ.get("RK_SHARED_DATA")
+FIGURES = os.environ.get("RK_FIGURES")
 
 TIMEOUT_S = 20
-TIMEOUT_S_BY_TIER = {"races": 60, "shell": 60}
+TIMEOUT_S_BY_TIER = {"faults": 120, "races": 60, "shell": 60, "sim": 300}
 NIGHTLY_TIMEOUT_FACTOR = 60
 
 DROPPED = ("GIT_", "RK_", "XDG_")
@@ -121,6 +123,23 @@ def shared_data() -> Path:
 def scaled() -> Callable[[int], int]:
     """A function from a nightly count to this run's: all of it at night, else a tenth."""
     return lambda count: count if NIGHTLY else max(1, count // 10)
+
+
+@pytest.fixture
+def figure() -> Callable[..., None]:
+    """Keeps what a test has counted, for `docs/guarantees.md`: a name, and facts by name.
+
+    Each call adds a JSON line to the file that RK_FIGURES names; the seconds since the test began are added.
+    """
+    began = time.monotonic()
+
+    def keep(name: str, **facts: int | str) -> None:
+        if FIGURES:
+            line = json.dumps({"name": name, **facts, "seconds": round(time.monotonic() - began)}, sort_keys=True)
+            with Path(FIGURES).open("a", encoding="utf-8") as stream:
+                stream.write(line + "\n")
+
+    return keep
 
 
 def _tier(item: pytest.Item) -> str:
