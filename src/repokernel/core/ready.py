@@ -58,9 +58,10 @@ class View:
         faults: what can't be read, by folded id: such a task exists but is never offered.
         alive: what is known of an owner's process.
         usable: whether a done task's output verified when last looked at (None: never looked at).
+        heads: the number of each task's newest record when the board was listed (0: it can't be told).
     """
 
-    __slots__ = ("_indexed", "_reviews", "alive", "entries", "faults", "now_ms", "skew_ms", "usable")
+    __slots__ = ("_indexed", "_reviews", "alive", "entries", "faults", "heads", "now_ms", "skew_ms", "usable")
 
     def __init__(
         self,
@@ -78,6 +79,7 @@ class View:
         self.skew_ms = skew_ms
         self.alive = alive
         self.usable = usable
+        self.heads: Mapping[Key, int] = {}
         self._indexed: Mapping[Key, Entry] | None = None
         self._reviews: Mapping[Key, list[Entry]] = {}
 
@@ -196,7 +198,9 @@ def _own_blockers(view: View, entry: Entry, where: Cell) -> list[Blocker]:
         found.append(Blocker("on_hold", f"on hold: {entry['hold']}", Outlook.PERSON, None, None))
     if exhausted(entry) and where in (Cell.PENDING, Cell.ORPHAN, Cell.STALE, Cell.HALTED):
         text = f"{entry['attempts']} of {entry['max_attempts']} attempts are used"
-        found.append(Blocker("attempts_exhausted", text, Outlook.NEVER, None, None))
+        # one in progress fails once a claimant writes that down; until then its holder may yet complete it
+        outlook = Outlook.NEVER if where is Cell.PENDING else Outlook.WORKER
+        found.append(Blocker("attempts_exhausted", text, outlook, None, None))
     waits = entry["not_before"]
     if waits is not None and parse_instant(waits) > view.now_ms:
         found.append(Blocker("backing_off", f"not before {waits}", Outlook.TIME, None, parse_instant(waits)))

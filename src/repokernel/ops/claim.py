@@ -27,7 +27,7 @@ from repokernel.ops.log import (
 )
 from repokernel.ops.offers import Offers, offers
 from repokernel.ops.verify import probe, remembered
-from repokernel.ops.view import board_view
+from repokernel.ops.view import board_view, still_so
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from repokernel.core.entry import Entry
     from repokernel.core.ids import Key
     from repokernel.core.ready import Blocker
+    from repokernel.core.record import Record
     from repokernel.core.task import Moment
     from repokernel.ports.world import World
 
@@ -114,7 +115,10 @@ def _as_reviewer(world: World, entry: Entry, after: Entry) -> Entry:
 def _attempt(world: World, head: Head, by: str, lease_ms: int, op_id: str) -> Entry | None:
     """The claimed entry, or None where another record came first."""
     facts = moment(world, head.entry, by)
-    _end_if_exhausted(world, head, facts)
+    if _is_spent(head.entry, facts):
+        if _end_spent(world, head.record, head.entry, facts):
+            raise _exhausted(head.entry)
+        return None
     after = _as_reviewer(world, head.entry, core.claim(head.entry, facts, lease_ms))
     check_dependencies(world, head.entry)
     if not append(world, head.record, after, Event.CLAIM, by, op_id):
@@ -124,18 +128,19 @@ def _attempt(world: World, head: Head, by: str, lease_ms: int, op_id: str) -> En
     return after
 
 
-def _end_if_exhausted(world: World, head: Head, facts: Moment) -> None:
-    """Write `failed` for a stale or orphaned task that has no attempt left, then refuse.
-
-    Raises:
-        RefusedError: `attempts_exhausted`.
-    """
-    entry = head.entry
+def _is_spent(entry: Entry, facts: Moment) -> bool:
+    """Whether nobody holds the task any more and it has no attempt left: whoever would claim it ends it."""
     where = cell(entry, facts.now_ms, facts.skew_ms, facts.alive)
-    if not core.exhausted(entry) or where not in _ENDS or not halt_lets_claim(entry):
-        return
-    append(world, head.record, core.exhaust(entry, facts), Event.EXHAUST, facts.by, draw_op(world))
-    raise error(
+    return core.exhausted(entry) and where in _ENDS and halt_lets_claim(entry)
+
+
+def _end_spent(world: World, record: Record, entry: Entry, facts: Moment) -> bool:
+    """Whether `failed` was written for a task that is spent."""
+    return append(world, record, core.exhaust(entry, facts), Event.EXHAUST, facts.by, draw_op(world))
+
+
+def _exhausted(entry: Entry) -> RkError:
+    return error(
         "attempts_exhausted",
         f"{entry['id']} has used its {entry['max_attempts']} attempts and is now failed",
         hint=f"`rk retry {entry['id']}` gives it one more",
@@ -219,7 +224,7 @@ def _best(world: World, by: str, wants: Callable[[Entry], bool], passed: set[str
     """
     anew = False
     with world.lock:
-        while True:
+        for _ in range(CONTENTION_MAX):
             offer = offers(world, anew=anew)
             anew = offer.fresh and _end_exhausted(world, offer.view, by)
             if anew:
@@ -228,8 +233,12 @@ def _best(world: World, by: str, wants: Callable[[Entry], bool], passed: set[str
             if entry is not None:
                 return entry
             if offer.fresh:
-                raise nothing(offer.view, offer.seen, {k: e for k, e in offer.view.entries.items() if wants(e)}, passed)
+                wanted = {key: entry for key, entry in offer.view.entries.items() if wants(entry)}
+                refusal = nothing(offer.view, offer.seen, wanted, passed)
+                if refusal.code != "drained" or still_so(world, offer.view):
+                    raise refusal
             anew = True
+    raise error("contention", "others kept changing the board", hint="try again")
 
 
 def _strike(world: World, entry: Entry, *, won: bool) -> None:
@@ -265,10 +274,8 @@ def _end_exhausted(world: World, view: View, by: str) -> bool:
         record = world.decoded[key]  # perhaps newer than the view: decide on this very record
         entry = joined(world, key, record.entry)
         facts = moment(world, entry, by)
-        where = cell(entry, facts.now_ms, facts.skew_ms, facts.alive)
-        if core.exhausted(entry) and where in _ENDS and halt_lets_claim(entry):
-            after = core.exhaust(entry, facts)
-            wrote = append(world, record, after, Event.EXHAUST, by, draw_op(world)) or wrote
+        if _is_spent(entry, facts):
+            wrote = _end_spent(world, record, entry, facts) or wrote
     return wrote
 
 

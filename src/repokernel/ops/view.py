@@ -11,7 +11,7 @@ from repokernel.ops.verify import remembered
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Set as AbstractSet
+    from collections.abc import Mapping, Set as AbstractSet
 
     from repokernel.core.entry import Entry
     from repokernel.core.ids import Key
@@ -29,7 +29,8 @@ def board_view(world: World, struck: AbstractSet[Key] = frozenset()) -> View:
     entries: dict[Key, Entry] = {}
     faults: dict[Key, RkError] = {}
     beats: frozenset[str] | None = None
-    for key, top in world.store.tops().items():
+    tops = world.store.tops()
+    for key, top in tops.items():
         if isinstance(top, RkError):
             faults[key] = top
             continue
@@ -43,9 +44,25 @@ def board_view(world: World, struck: AbstractSet[Key] = frozenset()) -> View:
             faults[key] = cause
             continue
         entries[key] = entry
-    return View(
+    view = View(
         entries, faults, world.store.now_ms(), world.settings.lease_skew_ms, world.system.alive, remembered(world)
     )
+    view.heads = _heads(tops)
+    return view
+
+
+def _heads(tops: Mapping[Key, int | RkError]) -> dict[Key, int]:
+    return {key: 0 if isinstance(top, RkError) else top for key, top in tops.items()}
+
+
+def still_so(world: World, view: View) -> bool:
+    """Whether no record has been added since the board was listed for `view`.
+
+    Heads are read one after the other, while others write: a view may hold an early state of one task beside
+    a late one of another, a board that never was. With two equal listings around the reading (the double
+    collect of Afek et al., 1993) all of it was so at one instant.
+    """
+    return _heads(world.store.tops()) == view.heads
 
 
 def _done_meanwhile(world: World, key: Key, top: int) -> Entry | None:
