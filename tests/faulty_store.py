@@ -65,6 +65,14 @@ class FaultyStore:
         self._enter("read")
         return self.inner.read(key, seq)
 
+    def put_away(self, key: "Key", top: int, data: bytes) -> None:
+        self._enter("put_away")
+        self.inner.put_away(key, top, data)
+
+    def bury(self, key: "Key", seq: int, data: bytes) -> None:
+        self._enter("bury")
+        self.inner.bury(key, seq, data)
+
     def confirm(self) -> None:
         self._enter("confirm")
         self.inner.confirm()

@@ -14,10 +14,12 @@ from repokernel.ports.world import World
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from repokernel.core.lease import Alive
     from repokernel.core.settings import Settings
+    from repokernel.ops.bench import Report
+    from repokernel.ops.bench_part import Stretch
     from repokernel.ops.run_command import Shop
 
 
@@ -139,11 +141,19 @@ def examine(url: str | None, cwd: str, *, fix: bool) -> Examined:
         BrokenError: `board_missing` if there is nothing to examine.
     """
     from repokernel.adapters.board_folder import check_meta, look_at
+    from repokernel.adapters.scratch import left_over
     from repokernel.ops.doctor import examine as examine_records
 
     place = Place(folder_of_url(url, cwd), repository=False) if url else locate_broken(cwd)
     fixed: list[str] = []
     findings = look_at(place, fixed if fix else None)
+    for name in left_over(place.root, sweep=fix):
+        detail = f"{name}, which a killed `rk bench` left behind"
+        if fix:
+            fixed.append(f"swept {detail}")
+        else:
+            detail += " (harmless; `rk doctor --fix` sweeps it)"
+            findings.append({"id": None, "code": "litter", "detail": detail})
     if not findings:
         check_meta(place.root)
     findings += examine_records(world_at(place, cwd))
@@ -186,3 +196,38 @@ def shop(env: Mapping[str, str], *, out_to_err: bool) -> Shop:
     from repokernel.ops.run_command import Shop
 
     return Shop(LocalPrograms(), FolderWorkshop(), env, out_to_err)
+
+
+def bench_store(
+    url: str | None, cwd: str, words: Sequence[str], processes: int, seconds: float, tell: Callable[[Stretch], None]
+) -> tuple[str, Report]:
+    """The store of a board, and what it can do, measured on scratch boards inside the board's folder.
+
+    `words` start one process: `python -m WORDS… FOLDER NUMBER` must end in `bench_part` with the same plan.
+
+    Raises:
+        BrokenError: `board_missing`, the store failed, or `command_failed`.
+    """
+    from repokernel.adapters.scratch import Processes, left_over, scratch
+    from repokernel.ops.bench import measure
+    from repokernel.ops.bench_part import BOARDS, plan
+
+    place, machine = locate(url, cwd), Machine()
+    left_over(place.root, sweep=True)
+    with scratch(place.root) as folder:
+        stores = {name: FileStore(os.path.join(folder, name)) for name in BOARDS}
+        for store in stores.values():
+            make(Place(store.root, repository=False), machine.entropy(8), store.now_ms())
+        crew = Processes(folder, words, processes)
+        report = measure(crew, machine, stores["records"], plan(seconds, processes), tell)
+    return FileStore(place.root).url, report
+
+
+def bench_part(folder: str, number: int, processes: int, seconds: float) -> list[list[int]]:
+    """What one process of a bench found, in its scratch folder."""
+    from repokernel.adapters.scratch import BareFiles, Meeting, ticks
+    from repokernel.ops.bench_part import BOARDS, Kit, Part, plan
+
+    records, held, cycles = (world_at(Place(os.path.join(folder, name), repository=False), folder) for name in BOARDS)
+    kit = Kit(records, held, cycles, BareFiles(folder), Meeting(folder, processes), ticks)
+    return Part(kit, number).play(plan(seconds, processes))

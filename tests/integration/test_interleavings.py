@@ -1,5 +1,6 @@
 """What others do, and what the store fails to do, between a decision and its record."""
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import pytest
@@ -15,8 +16,10 @@ from tests.boards import ANN, BEN, FIRST, LEASE_MS, PERSON, BoardHere, code_of, 
 from tests.faulty_store import FaultyStore
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
+    from repokernel.core.errors import RkError
+    from repokernel.core.ids import Key
     from repokernel.ports.world import World
 
     Operation = Callable[[World], object]
@@ -143,7 +146,7 @@ def test_of_two_who_see_a_task_exhausted_one_writes_it_down(
     board.claim()
     board.lapse()
     store.before["append"] = [lambda: code_of(lambda: claim(board.world, FIRST, BEN, LEASE_MS))]
-    assert code_of(lambda: claim(world, FIRST, "writer@cy", LEASE_MS)) == "attempts_exhausted"
+    assert code_of(lambda: claim(world, FIRST, "writer@cy", LEASE_MS)) == "settled"
     assert [one.event for one in history(board.another(), FIRST)] == ["add", "claim", "exhaust"]
 
 
@@ -265,3 +268,58 @@ def test_an_output_that_vanishes_before_the_task_is_done_is_missing(
     store.before["top"] = [(board.folder / "a.md").unlink]
     assert code_of(lambda: CARRYING["done"](world)) == "output_missing"
     assert entry_of(board)["status"] == "in_progress"
+
+
+# answers about the whole board -------------------------------------------------------------------
+
+
+class TornListing(FaultyStore):
+    """A store whose listings begin before others write and end after that."""
+
+    def tops(self) -> "Mapping[Key, int | RkError]":
+        known = self.inner.tops()
+        self._enter("tops")
+        return {key: self.inner.top(key) for key in known}
+
+
+def test_drained_is_not_said_of_a_board_that_never_was(board: BoardHere) -> None:
+    board.add(expects="none")
+    token = board.claim()["token"]
+
+    def go_on() -> None:
+        board.add("follow-up", expects="none")
+        carry.done(board.world, FIRST, ANN, token, None)
+
+    store = TornListing(board.another().store)
+    store.before["tops"] = [go_on]
+    assert claim_next(board.another(store), BEN, LEASE_MS)["id"] == "follow-up"
+
+
+def test_drained_is_not_said_while_a_late_holder_may_still_be_done(board: BoardHere, store: FaultyStore) -> None:
+    board.add(max_attempts=1, expects="none")
+    token = board.claim()["token"]
+    board.add("after", depends_on=["t1"], expects="none")
+    board.lapse()
+    # between the look at the whole board and the look at this one task
+    store.before["read_side"] = [lambda: carry.renew(board.world, FIRST, ANN, token, LEASE_MS)]
+    assert code_of(lambda: claim_next(board.another(store), BEN, LEASE_MS)) == "not_yet"
+
+
+def test_exhausted_is_not_said_of_a_task_that_was_done_in_between(
+    board: BoardHere, store: FaultyStore, world: "World"
+) -> None:
+    board.add(max_attempts=1, expects="none")
+    token = board.claim()["token"]
+    board.lapse()
+    store.before["append"] = [lambda: carry.done(board.world, FIRST, ANN, token, None)]
+    assert code_of(lambda: claim(world, FIRST, BEN, LEASE_MS)) == "settled"
+
+
+def test_a_board_that_never_stands_still_is_contention_not_drained(board: BoardHere) -> None:
+    board.add("planned", expects="none")
+    steer.cancel(board.world, TaskId("planned"), PERSON)
+    store = TornListing(board.another().store)
+    store.before["tops"] = [
+        partial(steer.note, board.world, TaskId("planned"), PERSON, "again") for _ in range(2 * CONTENTION_MAX)
+    ]
+    assert code_of(lambda: claim_next(board.another(store), BEN, LEASE_MS)) == "contention"

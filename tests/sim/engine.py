@@ -148,6 +148,13 @@ class SimStore:
             raise error("store_io", "unreadable just now")
         return self._engine.records.get((key, seq))
 
+    def put_away(self, key: "Key", top: int, data: bytes) -> None:
+        self._agent.pause(f"put {key} away")
+
+    def bury(self, key: "Key", seq: int, data: bytes) -> None:
+        self._agent.pause(f"bury {key}.{seq}")
+        self._engine.records[key, seq] = data
+
     def confirm(self) -> None:
         self._agent.pause("confirm")
         if self._fault(100):

@@ -46,9 +46,9 @@ ALONE = [
     (task("a", cell=Cell.STALE, halt=halt("interrupted")), [], Outlook.READY),
     (task("a", hold="Wait."), ["on_hold"], Outlook.PERSON),
     (task("a", **SPENT), ["attempts_exhausted"], Outlook.NEVER),
-    (task("a", cell=Cell.ORPHAN, **SPENT), ["attempts_exhausted"], Outlook.NEVER),
-    (task("a", cell=Cell.STALE, **SPENT), ["attempts_exhausted"], Outlook.NEVER),
-    (task("a", cell=Cell.HALTED, halt=halt("crashed"), **SPENT), ["attempts_exhausted"], Outlook.NEVER),
+    (task("a", cell=Cell.ORPHAN, **SPENT), ["attempts_exhausted"], Outlook.WORKER),
+    (task("a", cell=Cell.STALE, **SPENT), ["attempts_exhausted"], Outlook.WORKER),
+    (task("a", cell=Cell.HALTED, halt=halt("crashed"), **SPENT), ["attempts_exhausted"], Outlook.WORKER),
     # the last attempt is still running
     (task("a", cell=Cell.HELD, **SPENT), ["held"], Outlook.WORKER),
     (task("a", cell=Cell.DONE), ["settled"], Outlook.SETTLED),

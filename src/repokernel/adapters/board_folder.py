@@ -11,7 +11,7 @@ import os
 import stat
 
 from repokernel.adapters.git_dir import common_dir
-from repokernel.adapters.publish import link_new, store_error, sync_folder
+from repokernel.adapters.publish import ASIDE, link_new, store_error, sync_folder
 from repokernel.adapters.store_file import CLAIMS, FOLDERS, FileStore
 from repokernel.core import jsontext
 from repokernel.core.errors import RkError, error
@@ -158,11 +158,12 @@ def make(place: Place, entropy: bytes, now_ms: int) -> bool:
         )
     try:
         for folder in FOLDERS:
-            os.makedirs(os.path.join(place.root, folder), exist_ok=True)
+            _make_folders(os.path.join(place.root, folder))
         _publish(place.root, CONFIG, commented_defaults().encode())
         store = FileStore(place.root)
         if not existed:
             probe(store, entropy.hex())
+            sync_folder(place.root)  # what a board consists of is durable before it is called one
             meta = {"board": BOARD_FORMAT, "id": entropy.hex(), "created_at": format_instant(now_ms)}
             _publish(place.root, META, jsontext.canonical(meta))
         _sync_up(place.root)
@@ -181,6 +182,16 @@ def _publish(root: str, name: str, data: bytes) -> None:
         os.close(fd)
 
 
+def _make_folders(path: str) -> None:
+    """Make a folder and those above it, each durable."""
+    if os.path.isdir(path):
+        return
+    above = os.path.dirname(path)
+    _make_folders(above)
+    os.makedirs(path, exist_ok=True)
+    sync_folder(above)
+
+
 def _sync_up(root: str) -> None:
     for folder in (root, os.path.dirname(root), os.path.dirname(os.path.dirname(root))):
         sync_folder(folder)
@@ -192,7 +203,7 @@ def probe(store: FileStore, unique: str) -> None:
     Raises:
         BrokenError: `store_unfit`.
     """
-    key, first, second = Key(f"probe-{unique[:16]}"), b"first\n", b"second\n"
+    key, first, second = Key(f"{ASIDE}probe-{unique[:16]}"), b"first\n", b"second\n"
     path = os.path.join(store.root, CLAIMS, f"{key}.00000001.json")
     try:
         verdicts = (store.append(key, 1, first), store.append(key, 1, second), store.read(key, 1))

@@ -129,7 +129,7 @@ class FileOutputs:
         """Make the output's name durable, and those of the folders that were made for it."""
         folder = os.path.dirname(path)
         sync_folder(folder)
-        while folder.startswith(os.path.join(self._root, "outputs", "")):
+        while folder.startswith((os.path.join(self._root, "outputs", ""), os.path.join(self._cwd, ""))):
             folder = os.path.dirname(folder)
             sync_folder(folder)
 

@@ -1,6 +1,7 @@
-"""The file store: a folder in which publishing is `link(2)` and nothing published is ever changed.
+"""The file store: a folder in which publishing is `link(2)` and no published head is ever changed.
 
-Layout: `claims/<id>.<seq>.json` (the log), `beats/` and `verified/` (replaced whole), `outputs/`.
+Layout: `claims/<id>.<seq>.json` (the log), `beats/` and `verified/` (replaced whole), `outputs/`, and
+`archive/` once something was put away.
 A record is written aside, synced, linked to its name and the folder synced, so that a crash at any
 point leaves it either absent or whole. Where the file system has `O_TMPFILE` there is no litter;
 elsewhere a name `.tmp-*` may stay behind, which nothing reads.
@@ -15,7 +16,7 @@ import os
 import stat
 import time
 
-from repokernel.adapters.publish import ASIDE, discard, full_sync, link_new, replace_whole, store_error
+from repokernel.adapters.publish import ASIDE, discard, full_sync, link_new, replace_whole, store_error, sync_folder
 from repokernel.adapters.system import wall_ms
 from repokernel.core.errors import RkError, error
 from repokernel.core.ids import Key, id_problem
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from repokernel.adapters.inotify import FolderEvents
 
 CLAIMS = "claims"
+ARCHIVE = "archive"
 SIDES = ("beats", "verified")
 FOLDERS = (CLAIMS, *SIDES, "outputs")
 _TAIL = 14  # ".00000001.json"
@@ -131,6 +133,26 @@ class FileStore:
             hint="repeat the command once the disk is well: it confirms the write or makes it anew",
             record=name,
         )
+
+    def put_away(self, key: Key, top: int, data: bytes) -> None:
+        """See `ports.store.Store.put_away`: a file of the folder `archive`, which nothing reads."""
+        name, path = f"{key}.{top:08d}.jsonl", self._path(ARCHIVE, "")
+        try:
+            if not os.path.isdir(path):
+                os.makedirs(path, exist_ok=True)
+                sync_folder(self.root)
+            link_new(self._fd(ARCHIVE), name, data)
+            full_sync(self._fd(ARCHIVE))
+        except OSError as cause:
+            raise store_error(cause, "can't write", path + name) from cause
+
+    def bury(self, key: Key, seq: int, data: bytes) -> None:
+        """See `ports.store.Store.bury`."""
+        name = f"{key}.{seq:08d}.json"
+        try:
+            replace_whole(self._fd(CLAIMS), name, data)
+        except OSError as cause:
+            raise store_error(cause, "can't write", self._path(CLAIMS, name)) from cause
 
     def confirm(self) -> None:
         """See `ports.store.Store.confirm`."""

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from repokernel.core.entry import Entry
     from repokernel.core.record import Record
     from repokernel.ops.add import Imported
+    from repokernel.ops.archive import PutAway
     from repokernel.ops.query import Row, Standing
     from repokernel.ops.verify import Checked
     from repokernel.ops.work import Tally
@@ -167,6 +168,17 @@ class Board:
     def evict(self, whom: str, reason: str) -> Sequence[Entry]:
         """Free what an owner or a `#deployment` holds; the entries that were freed."""
         return steer.evict(self._world, whom, self._who(), reason)
+
+    def archive(self, *tasks: str, older: str = "30d") -> Sequence[PutAway]:
+        """Put the old records of settled tasks away: of those named, else of all that are settled for longer.
+
+        Raises:
+            RefusedError: `wrong_phase` for a named task that isn't settled.
+            UsageError: `bad_value` for an age that is none.
+        """
+        from repokernel.ops.archive import archive
+
+        return archive(self._world, [task_id(task) for task in tasks], _duration_ms(older, "older") or 0)
 
     # work ---------------------------------------------------------------------------------------
 

@@ -37,9 +37,11 @@ COMMANDS: Mapping[str, tuple[str, str, str]] = {
     "cancel": ("cmd_steer", BOARD, "end an open task; its holder loses it"),
     "evict": ("cmd_steer", BOARD, "free what an owner or a deployment holds"),
     "history": ("cmd_show", BOARD, "the log of a task, or of the whole board"),
+    "archive": ("cmd_archive", BOARD, "put the old records of settled tasks away"),
     "trust": ("cmd_doctor", BOARD, "allow the commands that the board's configuration names"),
     "schema": ("cmd_show", DEV, "the task entry as a JSON Schema"),
     "completion": ("cmd_help", DEV, "print the completion script of a shell"),
+    "bench": ("cmd_bench", DEV, "measure what the board's store can do"),
     "demo": ("cmd_demo", DEV, "show the board at work on a real job with real faults"),
 }
 

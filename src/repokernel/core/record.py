@@ -7,6 +7,7 @@ record is left alone; unknown fields of the envelope and of the state are kept b
 from __future__ import annotations
 
 from repokernel.core import jsontext
+from repokernel.core.chars import HEX, made_of
 from repokernel.core.entry import SCHEMA, SPEC_FIELDS, complete, entry_problems, sparse
 from repokernel.core.errors import error
 from repokernel.core.ids import TaskId, fold
@@ -34,18 +35,27 @@ else:  # pragma: no cover - which of them is there depends on the interpreter
 RECORD_FORMAT = 1
 RECORD_BYTES_MAX = 4 * 1024 * 1024
 RECORD_BYTES_SPARE = 1024 * 1024
+_DIGEST_CHARS = 64
 _ADDS_TEXT = frozenset({"add", "note", "ask"})
-_ENVELOPE = frozenset({"record", "seq", "prev", "op_id", "nonce", "event", "by", "at", "spec", "state"})
+_ENVELOPE = frozenset({"record", "seq", "prev", "op_id", "nonce", "event", "by", "at", "spec", "state", "tombstone"})
+# what takes room, and is needed of the newest record only
+_PUT_AWAY = frozenset(
+    {"body", "inputs", "notes", "labels", "depends_on", "claimed_by", "question", "halt", "last_error", "review",
+     "owned_paths", "shared_paths", "forbidden_paths", "check", "usage"}
+)  # fmt: skip
 
 
 class Record:
     """One decoded record.
 
     `entry` is the state after it, `digest` the hash that the next one links to, `linked` whether its
-    own link to the record before has been checked.
+    own link to the record before has been checked, `tombstone` whether its contents were put away (`entry`
+    is then a part of what it was, and `digest` that of the whole).
     """
 
-    __slots__ = ("at", "by", "digest", "entry", "event", "extra", "linked", "nonce", "op_id", "prev", "seq", "spec")
+    __slots__ = (
+        "at", "by", "digest", "entry", "event", "extra", "linked", "nonce", "op_id", "prev", "seq", "spec", "tombstone"
+    )  # fmt: skip
 
     def __init__(self, envelope: Mapping[str, object], entry: Entry, digest: str) -> None:
         """Take over a validated envelope."""
@@ -59,7 +69,8 @@ class Record:
         self.spec = str(envelope["spec"])
         self.extra = {name: value for name, value in envelope.items() if name not in _ENVELOPE}
         self.entry = entry
-        self.digest = digest
+        self.tombstone = "tombstone" in envelope
+        self.digest = str(envelope["tombstone"]) if self.tombstone else digest
         self.linked = self.seq == 1
 
 
@@ -103,6 +114,17 @@ def follow(
     return record, data
 
 
+def tombstone(record: Record) -> bytes:
+    """What stands in a record's place once its contents were put away: who did what when, and its hash."""
+    state = {name: value for name, value in sparse(record.entry).items() if name not in _PUT_AWAY}
+    if isinstance(output := state.get("output"), dict):
+        state["output"] = {name: value for name, value in output.items() if name != "files"}
+    names = ("seq", "prev", "op_id", "nonce", "event", "by", "at", "spec")
+    said = {name: getattr(record, name) for name in names}
+    envelope = {**record.extra, **said, "record": RECORD_FORMAT, "state": state, "tombstone": record.digest}
+    return jsontext.canonical(envelope)
+
+
 _EVENT = b'"event":"'
 
 
@@ -138,7 +160,13 @@ def _envelope_problem(value: object, seq: int) -> str | None:
     prev = value.get("prev", ...)
     if (prev is None) != (seq == 1) or not isinstance(prev, str | None):
         return "has a wrong `prev`"
+    if not _is_digest(value.get("tombstone", "0" * _DIGEST_CHARS)):
+        return "has a `tombstone` that is no hash"
     return _event_problem(value)
+
+
+def _is_digest(value: object) -> bool:
+    return isinstance(value, str) and len(value) == _DIGEST_CHARS and made_of(value, HEX, _DIGEST_CHARS)
 
 
 def _event_problem(envelope: Mapping[str, object]) -> str | None:
@@ -204,6 +232,15 @@ def link_problem(record: Record, prior_data: bytes | None, source: str) -> str |
         return None
     if prior_data is None:
         return f"{source} follows record {record.seq - 1}, which is not there"
-    if digest(prior_data) != record.prev:
+    if digest(prior_data) != record.prev and _put_away(prior_data) != record.prev:
         return f"{source} doesn't link to record {record.seq - 1} as it stands"
     return None
+
+
+def _put_away(data: bytes) -> object:
+    """The hash of what a tombstone stands for, or None for any other bytes."""
+    try:
+        value = jsontext.parse(data)
+    except ValueError:
+        return None
+    return value.get("tombstone") if isinstance(value, dict) else None

@@ -54,6 +54,15 @@ if TYPE_CHECKING:
                 RefusedError: `record_invalid` when what is there can't be a record (no file, too large).
             """
 
+        def put_away(self, key: Key, top: int, data: bytes) -> None:
+            """Keep the contents of records below `top` elsewhere, durably; what was kept before stays."""
+
+        def bury(self, key: Key, seq: int, data: bytes) -> None:
+            """Replace the contents of a record below the head by its tombstone, whole and durably.
+
+            The name stays taken for ever: were it free, a late writer would create it.
+            """
+
         def confirm(self) -> None:
             """Make everything that this process can see durable."""
 
