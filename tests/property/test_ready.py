@@ -46,7 +46,9 @@ def view_of(graph: Graph, order: list[str]) -> View:
 
 
 def open_needs(view: View, key: Key) -> set[Key]:
-    """The open tasks that an open task waits for."""
+    """The open tasks that an open task waits for; one that is held waits for nothing but its holder."""
+    if view.cell(view.entries[key]) is Cell.HELD:
+        return set()
     there = {needed for needed, _ in needs(view.entries[key]) if needed in view.entries}
     return {needed for needed in there if view.entries[needed]["status"] not in SETTLED_PHASES}
 
@@ -73,7 +75,8 @@ def model(view: View) -> dict[Key, Outlook]:
     for _ in keys:
         for key in keys:
             found = blockers(view, view.entries[key], seen)
-            seen[key] = max([seen[key], *(blocker.outlook for blocker in found)])
+            held = view.cell(view.entries[key]) is Cell.HELD
+            seen[key] = Outlook.WORKER if held else max([seen[key], *(blocker.outlook for blocker in found)])
     return seen
 
 

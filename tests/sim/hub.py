@@ -34,6 +34,7 @@ class Agent:
         host: where it runs; only agents of one host know of each other whether they live.
         alive: False once it has crashed or ended.
         beat_tick: when it last wrote a beat.
+        end_tick: when it crashed or ended.
     """
 
     def __init__(self, hub: "Hub", name: str, owner: str, host: int) -> None:
@@ -46,6 +47,7 @@ class Agent:
         self.rate = 1.0
         self.wakes_ms = 0
         self.beat_tick = 0
+        self.end_tick = 1 << 60
         self.run: greenlet | None = None
 
     def begin(self, script: Callable[[], None]) -> None:
@@ -59,6 +61,7 @@ class Agent:
             return
         finally:
             self.alive = False
+            self.end_tick = min(self.end_tick, self.hub.tick)
 
     # clocks -------------------------------------------------------------------------------------
 
@@ -93,6 +96,7 @@ class Agent:
             hub.crashes_left -= 1
             hub.tell(f"{self.name} crashes before it can {before}")
             self.alive = False
+            self.end_tick = hub.tick
             raise CrashedError
         else:
             self.sleep_ms(hub.chance.below(200_000))

@@ -35,10 +35,13 @@ class Judge:
         problems: what must not be, a line each.
     """
 
-    def __init__(self, facts: Sequence[Fact], calls: "Sequence[Call]", *, stale: bool) -> None:
+    def __init__(
+        self, facts: Sequence[Fact], calls: "Sequence[Call]", *, stale: bool, gone: "Callable[[State, Call], bool]"
+    ) -> None:
         self.facts = facts
         self.calls = calls
         self.stale = stale
+        self.gone = gone
         self.by_task: dict[str, list[Fact]] = {}
         self.by_op: dict[str, Fact] = {}
         for fact in facts:
@@ -139,10 +142,14 @@ class Judge:
 
     def _was_over(self, call: "Call") -> bool:
         tasks: dict[str, State] = {}
+
+        def gone(state: "State") -> bool:
+            return self.gone(state, call)
+
         for fact in self.facts:
-            if fact.tick > call.began and all_over(tasks):
+            if fact.tick > call.began and all_over(tasks, gone):
                 return True
             if fact.tick > call.ended:
                 return False
             tasks[fact.task] = fact.state
-        return all_over(tasks)
+        return all_over(tasks, gone)

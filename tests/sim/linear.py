@@ -71,9 +71,7 @@ class Problem(NamedTuple):
 
     def __str__(self) -> str:
         """A report of a few lines."""
-        lines = [
-            f"{self.part}: no order explains these answers; {len(self.placed)} operations can be placed, the last:"
-        ]
+        lines = [f"{self.part}: no order explains these answers; {len(self.placed)} can be placed, the last of them:"]
         lines += [f"    {op}" for op in self.placed[-TOLD_MAX:]]
         lines += [f"  after which it is {self.state}", "  and none of these can come next:"]
         return "\n".join(lines + [f"    {op}" for op in self.left])

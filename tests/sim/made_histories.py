@@ -1,12 +1,14 @@
 """Histories that are right because the specification itself has made them, and ways to make them wrong."""
 
 import random
-from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tests.sim.linear import Op
 from tests.sim.task_model import TaskModel
 from tests.sim.task_words import ABSENT, Answer, Call, Task, saw
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 PEOPLE = ("ann", "ben", "cyd")
 GAP_MS = 0.5, 8.0

@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, NamedTuple
 from repokernel.core.errors import RkError
 from repokernel.core.ids import TaskId, fold
 from repokernel.core.settings import Settings
+from repokernel.core.times import parse_instant
 from repokernel.ops import carry
 from repokernel.ops.add import add
 from repokernel.ops.claim import claim_next
 from repokernel.ports.world import World
-from tests.sim.calls import Asked
+from tests.sim.calls import Asked, Call
 from tests.sim.chance import Chance, shrink
 from tests.sim.engine import Engine, SimMachine, SimOutputs, SimStore
 from tests.sim.hub import HOUR_MS, Agent, Hub
@@ -49,6 +50,7 @@ class Schedule:
         self.engine = Engine(self.hub, stale=chance.once_in(8))
         self.asked = Asked()
         self.tasks: list[str] = []
+        self.ended_ms = 0
         self._set_up()
         self._enlist()
 
@@ -91,10 +93,17 @@ class Schedule:
     def run(self) -> Outcome:
         """Play it, end it, judge it."""
         self.hub.play(crashes_max=3)
+        self.ended_ms = self.hub.now_ms
         problems = self._end()
-        judge = Judge(facts_of(self.engine.log), self.asked.calls, stale=self.engine.stale)
+        judge = Judge(facts_of(self.engine.log), self.asked.calls, stale=self.engine.stale, gone=self._gone)
         counts = {"calls": len(self.asked.calls), "records": len(self.engine.log), "ticks": self.hub.tick}
         return Outcome(self.chance.drawn, judge.problems + problems, self.hub.story, counts)
+
+    def _gone(self, state: State, call: Call) -> bool:
+        """Whether an owner may have looked gone to a caller: dead, late, or by a clock that is wrong."""
+        wrong_clock = any(agent.offset_ms for agent in self.hub.agents)
+        dead = all(agent.end_tick < call.ended for agent in self.hub.agents if agent.owner == state["owner"])
+        return wrong_clock or dead or parse_instant(state["lease_expires"]) < self.ended_ms
 
     # the end ------------------------------------------------------------------------------------
 

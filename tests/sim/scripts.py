@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 from repokernel.core.ids import TaskId, fold
 from repokernel.ops import carry, steer
 from repokernel.ops.add import add
+from repokernel.ops.archive import archive
 from repokernel.ops.claim import claim, claim_next
 from repokernel.ops.hold_on import Hold
 from repokernel.ops.log import read_head
@@ -135,13 +136,15 @@ class Script:
         for _ in range(1 + self.chance.below(4)):
             self.agent.sleep_ms(self.chance.below(LEASE_MS))
             task = self.tasks[self.chance.below(len(self.tasks))]
-            choice = self.chance.below(len(STEERING) + 4)
+            choice = self.chance.below(len(STEERING) + 5)
             if choice < len(STEERING):
                 self._steer(list(STEERING)[choice], task)
             elif choice == len(STEERING):
                 self._add(task)
             elif choice == len(STEERING) + 1:
                 self._evict(task)
+            elif choice == len(STEERING) + 2:
+                self.asked.ask(self.agent, "archive", "", lambda _: archive(self.world, [], 1))
             else:
                 self.asked.ask(self.agent, "show", task, self._show)
 

@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -121,9 +121,12 @@ def waits_for(task: str, tasks: Mapping[str, State], usable: Mapping[str, bool])
     return "never" if "never" in found else "person" if "person" in found else "worker"
 
 
-def all_over(tasks: Mapping[str, State]) -> bool:
-    """Whether nothing will ever be claimable again, unless somebody revives a settled task."""
+def all_over(tasks: Mapping[str, State], gone: Callable[[State], bool]) -> bool:
+    """Whether nothing will ever be claimable again, unless somebody revives a settled task.
+
+    `gone` says of a task with an owner whether that one may be taken for gone.
+    """
     return all(
-        state["status"] in SETTLED or (not state["owner"] and waits_for(name, tasks, {}) == "never")
+        state["status"] in SETTLED or ((not state["owner"] or gone(state)) and waits_for(name, tasks, {}) == "never")
         for name, state in tasks.items()
     )

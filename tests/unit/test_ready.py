@@ -56,7 +56,7 @@ ALONE = [
     (task("a", cell=Cell.CANCELLED, hold="Wait."), ["settled"], Outlook.SETTLED),
     # it waits for the furthest of its blockers
     (task("a", hold="Wait.", not_before=at(LATER_MS)), ["on_hold", "backing_off"], Outlook.PERSON),
-    (task("a", cell=Cell.HELD, hold="Wait."), ["held", "on_hold"], Outlook.PERSON),
+    (task("a", cell=Cell.HELD, hold="Wait."), ["held", "on_hold"], Outlook.WORKER),
     (task("a", "nowhere"), ["dependency_unknown"], Outlook.PERSON),
     (task("a", "a"), ["waiting"], Outlook.NEVER),
 ]

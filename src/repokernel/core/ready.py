@@ -221,8 +221,17 @@ def blockers(view: View, entry: Entry, outlooks: Mapping[Key, Outlook]) -> list[
 
 
 def outlooks(view: View) -> dict[Key, Outlook]:
-    """What each task waits for. A circle of dependencies never becomes ready."""
-    known = {k: Outlook.SETTLED for k, entry in view.entries.items() if entry["status"] in SETTLED_PHASES}
+    """What each task waits for. A circle of dependencies never becomes ready.
+
+    One that is held waits for its holder alone, who may complete it in spite of all that would keep it from
+    being claimed.
+    """
+    known = {}
+    for key, entry in view.entries.items():
+        if entry["status"] in SETTLED_PHASES:
+            known[key] = Outlook.SETTLED
+        elif entry["owner"] is not None and view.cell(entry) is Cell.HELD:
+            known[key] = Outlook.WORKER
     for start, entry in view.entries.items():
         if start in known:
             continue
