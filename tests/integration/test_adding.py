@@ -247,3 +247,14 @@ def test_paths_are_accepted_where_there_is_a_repository(board: BoardHere) -> Non
     board.world.repository = True
     add(board.world, {"title": "t", "id": FIRST, "owned_paths": ["src/**"]}, PERSON)
     assert shown(board, "t1")["owned_paths"] == ["src/**"]
+
+
+def test_a_file_that_is_imported_again_is_looked_up_in_one_listing(board: BoardHere) -> None:
+    items = [{"id": f"t{number}", "title": "one", "depends_on": ["t0"] if number else []} for number in range(20)]
+    import_tasks(board.world, items, PERSON, output=None)
+    store = FaultyStore(board.another().store)
+    again = import_tasks(
+        board.another(store), [*items, {"id": "new", "title": "n", "depends_on": ["t1"]}], PERSON, output=None
+    )
+    assert (len(again.present), [entry["id"] for entry in again.added]) == (20, ["new"])
+    assert (store.calls.count("tops"), store.calls.count("top")) == (1, 0)

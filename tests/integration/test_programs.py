@@ -19,6 +19,7 @@ from repokernel.ops.run_command import run_command
 from repokernel.ops.verify import verify
 from repokernel.ops.work import Tally, work
 from tests.boards import ANN, FIRST, LEASE_MS, PERSON, BoardHere, code_of, error_code
+from tests.faulty_store import FaultyStore
 from tests.workers import RK
 
 
@@ -147,6 +148,47 @@ def test_a_program_that_ended_its_task_itself_has_not_lost_it(
     assert (run(board, script, HERE=str(board.folder)), shown(board)["status"]) == (outcome, status)
 
 
+class NoHold(Hold):
+    """A hold that is found lost at the first look."""
+
+    def keep(self) -> bool:
+        self._look_at_ms = 0
+        return super().keep()
+
+
+def test_a_program_that_ended_its_task_goes_on_to_its_end(board: BoardHere, tmp_path: Path) -> None:
+    board.add()
+    hold = NoHold(board.world, board.claim(), LEASE_MS, board.clock())
+    script = f'cd "$HERE"; echo x > a.md; {RK} done "$RK_TASK" --output a.md; sleep 0.5; echo end > "$SEEN/end"'
+    env = {**os.environ, "HERE": str(board.folder), "SEEN": str(tmp_path)}
+    assert run_command(board.world, hold, ["sh", "-ec", script], shop(env, out_to_err=True)) == "done"
+    assert (tmp_path / "end").exists()
+
+
+def test_a_program_whose_task_was_cancelled_is_stopped_long_before_a_renewal(board: BoardHere, tmp_path: Path) -> None:
+    board.add()
+    hold = NoHold(board.world, board.claim(), LEASE_MS, board.clock())
+    steer.cancel(board.world, FIRST, PERSON)
+    script = 'sleep 20; echo end > "$SEEN/end"'
+    there_is = shop({**os.environ, "SEEN": str(tmp_path)}, out_to_err=True)
+    assert run_command(board.world, hold, ["sh", "-ec", script], there_is) == "lost"
+    assert not (tmp_path / "end").exists()
+
+
+def test_a_look_that_fails_is_not_a_loss(board: BoardHere) -> None:
+    board.add()
+    store = FaultyStore(board.another().store)
+    hold = NoHold(board.another(store), board.claim(), LEASE_MS, board.clock())
+
+    def broken() -> None:
+        raise error("store_io", "just now")
+
+    store.before["top"] = [broken]
+    assert hold.keep()
+    assert hold.keep()
+    assert store.before["top"] == []
+
+
 def test_a_command_that_cant_be_started_costs_the_task_nothing(board: BoardHere) -> None:
     board.add()
     hold = Hold(board.world, board.claim(), LEASE_MS, board.clock())
@@ -246,3 +288,13 @@ def test_a_task_that_failed_first_and_was_done_at_last_is_no_failure() -> None:
     assert tally.exit_status == 1
     tally.outcomes["done"] += ["a"]
     assert tally.exit_status == 0
+
+
+def test_coding_tasks_are_left_alone_by_the_loop(tmp_path: Path) -> None:
+    board = BoardHere(tmp_path, repository=True)
+    board.add("code", owned_paths=["src/**"], expects="none")
+    board.add("text", expects="none")
+    seen: list[str] = []
+    tally = work(board.world, ANN, LEASE_MS, completing(board, seen))
+    assert (seen, tally.exit_status) == (["text"], 0)
+    assert shown(board, TaskId("code"))["attempts"] == 0

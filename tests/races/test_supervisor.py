@@ -85,7 +85,7 @@ def test_a_task_that_is_taken_away_ends_its_program(
     board: Board, tmp_path: Path, supervise: Supervise, how: str
 ) -> None:
     board.add("wanted", id="t1")
-    supervisor = supervise("--lease", "300ms", "--max-tasks", "1", "--json")
+    supervisor = supervise("--lease", "1h", "--max-tasks", "1", "--json")  # long before a renewal is due
     if how == "cancelled":
         board.cancel("t1", "out of scope")
     else:

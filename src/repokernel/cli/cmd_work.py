@@ -83,7 +83,7 @@ commands = {
         about=(
             "The whole worker loop for any program. Claims the next task, runs COMMAND for it, renews the lease\n"
             "while it runs, completes or fails the task by what came of it, and goes on until the board is drained.\n"
-            "Start as many as you like.\n"
+            "Start as many as you like. Tasks that own paths are left alone: a program can't complete them.\n"
             "\n"
             "COMMAND finds the task in $RK_TASK and, whole, in the JSON file $RK_TASK_FILE. It writes its output into\n"
             "$RK_OUTPUT_DIR, or names it in the JSON file $RK_RESULT_FILE:\n"

@@ -190,7 +190,7 @@ def done(entry: Entry, moment: Moment, token: int, output: Output | None, verdic
     """Done, with the output that was checked and, for a review task, its verdict."""
     fence(entry, token, Event.DONE)
     guard(entry, Event.DONE, Actor.OWNER, moment)
-    if entry["owned_paths"] or entry["shared_paths"]:
+    if is_coding(entry):
         raise error("needs_landing", f"{entry['id']} is a coding task: it is done by landing", id=entry["id"])
     if entry["expects"] != EXPECTS[2] and output is None:
         raise error(
@@ -327,6 +327,11 @@ def cancel(entry: Entry, moment: Moment, reason: str) -> Entry:
     notes = _noted(entry, moment, f"Cancelled: {reason}") if reason else entry["notes"]
     changes: dict[str, object] = {"notes": notes, "halt": None, "question": None, "not_before": None, **_FREE}
     return moved(entry, moment, Event.CANCEL, Phase.CANCELLED, epoch=entry["epoch"] + 1, **changes)
+
+
+def is_coding(entry: Entry) -> bool:
+    """Whether the task is done by landing: it owns or shares paths."""
+    return bool(entry["owned_paths"] or entry["shared_paths"])
 
 
 def is_settled(entry: Entry) -> bool:

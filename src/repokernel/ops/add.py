@@ -34,7 +34,12 @@ _DRAWS_MAX = 20
 
 
 def _existing(world: World, key: Key) -> Entry | None:
-    top = world.store.top(key)
+    return _at(world, key, world.store.top(key))
+
+
+def _at(world: World, key: Key, top: int | RkError) -> Entry | None:
+    if isinstance(top, RkError):
+        raise top
     return newest(world, key, top, link=False).entry if top else None
 
 
@@ -101,7 +106,7 @@ def import_tasks(
     Raises:
         RefusedError: as `add`, and `id_taken` where another title stands under an id.
     """
-    now_ms = world.store.now_ms()
+    now_ms, tops = world.store.now_ms(), world.store.tops()  # listed once, not for each item
     new: list[Entry] = []
     present: list[str] = []
     was_done: set[str] = set()
@@ -110,7 +115,8 @@ def import_tasks(
         given = {"max_attempts": world.settings.attempts_max, **given}
         # one instant a task, so that "age" is the order of the file
         entry = first_entry(given, now_ms + place, planned=starts_planned or planned, repository=world.repository)
-        there = _existing(world, fold(checked_id(entry["id"])))
+        key = fold(checked_id(entry["id"]))
+        there = _at(world, key, tops.get(key, 0))
         if there is not None and (there["id"], there["title"]) == (entry["id"], entry["title"]):
             present.append(entry["id"])
             continue
@@ -119,7 +125,7 @@ def import_tasks(
         new.append(entry)
         if done:
             was_done.add(entry["id"])
-    check_batch(new, lambda key: _existing(world, key))
+    check_batch(new, lambda key: _at(world, key, tops.get(key, 0)))
     findings: list[dict[str, str]] = []
     added = [_place(world, entry, by, output if entry["id"] in was_done else None, findings) for entry in new]
     known = {finding["id"] for finding in findings}

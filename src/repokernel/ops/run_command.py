@@ -95,10 +95,11 @@ def _supervise(hold: Hold, child: Child) -> int | None:
     """The exit status, or None if the lease was lost and the program stopped."""
     try:
         while True:
-            status = child.wait(min(hold.wait_s(), _TICK_S))
+            status = child.wait(_TICK_S if hold.lost else min(hold.wait_s(), _TICK_S))
             if status is not None:
                 return status
-            if not hold.keep():
+            # a program that has said itself what came of its task may go on to its end
+            if hold.lost is None and not hold.keep() and hold.outcome() == "lost":
                 child.stop(0)
                 return None
     except BaseException:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from repokernel.core.errors import RkError
+from repokernel.core.task import is_coding
 from repokernel.ops.claim import claim_next
 from repokernel.ops.hold_on import Hold
 
@@ -49,6 +50,8 @@ def work(
 ) -> Tally:
     """Work until the board is drained, or all that is left waits for a person.
 
+    Coding tasks are left alone: they are done by landing, which no program run here can do.
+
     Args:
         world: the board.
         by: the worker.
@@ -65,7 +68,7 @@ def work(
         cursor = world.store.wait(None, 0)
         sent_ms = world.system.monotonic_ms()
         try:
-            entry = claim_next(world, by, lease_ms, wants=wants)
+            entry = claim_next(world, by, lease_ms, wants=lambda one: wants(one) and not is_coding(one))
         except RkError as cause:
             if cause.code == "contention":
                 continue
