@@ -164,6 +164,11 @@ def test_evicting_an_owner_frees_its_tasks_alone(board: BoardHere) -> None:
     assert [entry["id"] for entry in steer.evict(board.world, BLUE_1, PERSON, "replaced")] == ["a"]
 
 
+def test_an_owner_may_be_named_as_people_are_shown_it(board: BoardHere) -> None:
+    held_by(board, a="writer@ben~desk:b00t:4026531836:8461:349776", b="writer@bob", c="reader@ben")
+    assert [entry["id"] for entry in steer.evict(board.world, "writer@ben", PERSON, "replaced")] == ["a"]
+
+
 def test_evicting_a_renewed_hold_frees_it_too(board: BoardHere) -> None:
     held_by(board, a=BLUE_1)
     carry.renew(board.world, TaskId("a"), BLUE_1, 1, 90 * MINUTE_MS)

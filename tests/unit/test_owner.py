@@ -12,6 +12,7 @@ from repokernel.core.owner import (
     process_instance,
     process_of,
     shares_identity,
+    short_owner,
 )
 from tests.unit.builders import refusal
 
@@ -131,3 +132,17 @@ def test_a_part_is_reduced_to_what_an_owner_may_hold(text: str, part: str) -> No
 def test_two_owners_are_the_same_by_role_or_by_instance(one: str, other: str, same: bool) -> None:
     assert shares_identity(one, other) is same
     assert shares_identity(other, one) is same
+
+
+@pytest.mark.parametrize(
+    ("owner", "short"),
+    [
+        ("writer@ben", "writer@ben"),
+        ("writer@ben#blue", "writer@ben#blue"),
+        ("writer@desk:b00t:ann", "writer@desk"),
+        ("writer@desk:b00t:4026531836:8461:349776", "writer@desk:8461"),
+        ("writer@ben~desk:b00t:4026531836:8461:349776#blue", "writer@ben#blue"),
+    ],
+)
+def test_people_are_shown_the_telling_part_of_an_owner(owner: str, short: str) -> None:
+    assert short_owner(owner) == short

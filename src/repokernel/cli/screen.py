@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from repokernel.core.owner import process_of
+from repokernel.core.owner import short_owner
 from repokernel.core.times import format_duration, parse_instant
 
 TYPE_CHECKING = False
@@ -91,13 +91,5 @@ def left(instant: str | None, now_ms: int) -> str:
 
 
 def owner(text: str | None) -> str:
-    """An owner, short: role and the telling part of the instance."""
-    if text is None:
-        return "-"
-    role, _, rest = text.partition("@")
-    instance, _, deployment = rest.partition("#")
-    name, tilde, place = instance.rpartition("~")
-    host, *more = place.split(":")
-    process = process_of(text)
-    shown = name if tilde else f"{host}:{process.pid}" if process else host if more else instance
-    return f"{role}@{shown}" + (f"#{deployment}" if deployment else "")
+    """An owner, short, or a dash for nobody."""
+    return "-" if text is None else short_owner(text)

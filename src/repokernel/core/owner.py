@@ -113,6 +113,17 @@ def process_of(owner: str) -> Process | None:
     return Process(parts[0], parts[1], parts[2], int(parts[3]), int(parts[4]))
 
 
+def short_owner(owner: str) -> str:
+    """What people are shown of an owner: role, the telling part of the instance, deployment."""
+    role, _, rest = owner.partition("@")
+    instance, _, deployment = rest.partition("#")
+    name, tilde, place = instance.rpartition("~")
+    host, *more = place.split(":")
+    process = process_of(owner)
+    shown = name if tilde else f"{host}:{process.pid}" if process else host if more else instance
+    return f"{role}@{shown}" + (f"#{deployment}" if deployment else "")
+
+
 def shares_identity(one: str, other: str) -> bool:
     """Whether two owners are the same by role or by instance (a restarted worker keeps its name)."""
     a, b = parse_owner(one), parse_owner(other)

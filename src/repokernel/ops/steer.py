@@ -8,7 +8,7 @@ from __future__ import annotations
 from repokernel.core import task as core
 from repokernel.core.errors import RefusedError, error
 from repokernel.core.ids import TaskId
-from repokernel.core.owner import parse_owner
+from repokernel.core.owner import parse_owner, short_owner
 from repokernel.core.phase import Event, Phase
 from repokernel.ops.carry import renew
 from repokernel.ops.log import Applied, transition
@@ -102,7 +102,7 @@ def cancel(world: World, task: TaskId, by: str, reason: str = "", op_id: str = "
 
 
 def evict(world: World, whom: str, by: str, reason: str) -> list[Entry]:
-    """Free what an owner, or a whole deployment (`#NAME`), holds; the entries that were freed.
+    """Free what an owner (as recorded, or short as people are shown it) or a deployment (`#NAME`) holds.
 
     Raises:
         UsageError: `bad_value` if `whom` is neither.
@@ -117,12 +117,14 @@ def evict(world: World, whom: str, by: str, reason: str) -> list[Entry]:
 def _whom(whom: str) -> Callable[[Entry], bool]:
     deployment = whom[1:] if whom.startswith("#") else None
     if parse_owner(f"any@any#{deployment}" if deployment is not None else whom) is None:
-        hint = "give role@instance as `rk status --json` shows it, or '#deployment'"
+        hint = "give role@instance as `rk status` shows it, or '#deployment'"
         raise error("bad_value", f"{whom!r:.80} is no owner", hint=hint, field="owner")
 
     def meant(entry: Entry) -> bool:
         owner = parse_owner(entry["owner"] or "")
-        return owner is not None and (entry["owner"] == whom if deployment is None else owner.deployment == deployment)
+        if owner is None or entry["owner"] is None:
+            return False
+        return whom in (entry["owner"], short_owner(entry["owner"])) or owner.deployment == deployment
 
     return meant
 
