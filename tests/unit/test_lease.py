@@ -38,6 +38,13 @@ def test_a_beat_extends_the_lease_of_its_token_and_nothing_else() -> None:
     assert held == in_cell(Cell.HELD)
 
 
+def test_a_beat_of_a_newer_format_extends_the_lease_too() -> None:
+    held = in_cell(Cell.HELD)
+    newer = with_beat(held, canonical({**GOOD_BEAT, "beat": 2, "load": 0.5}))
+    assert newer == with_beat(held, canonical(GOOD_BEAT))
+    assert newer != held
+
+
 @pytest.mark.parametrize(
     "beat",
     [
@@ -51,7 +58,11 @@ def test_a_beat_extends_the_lease_of_its_token_and_nothing_else() -> None:
         pytest.param(beat_bytes(5, END_MS + 5000, NOW_MS), id="of a later token"),
         pytest.param(beat_bytes(4, END_MS, NOW_MS), id="that ends at the same instant"),
         pytest.param(beat_bytes(4, END_MS - 1, NOW_MS), id="that ends earlier"),
-        pytest.param(canonical({**GOOD_BEAT, "beat": 2}), id="of another format"),
+        pytest.param(canonical({**GOOD_BEAT, "beat": 0}), id="of no format"),
+        pytest.param(canonical({**GOOD_BEAT, "beat": True}), id="of a format that is no number"),
+        pytest.param(
+            canonical({**GOOD_BEAT, "beat": 2, "lease_expires": {"in": 5}}), id="of a newer one with another end"
+        ),
         pytest.param(canonical({**GOOD_BEAT, "beat": None}), id="without format"),
         pytest.param(canonical({**GOOD_BEAT, "token": "4"}), id="with a token that is a text"),
         pytest.param(canonical({**GOOD_BEAT, "lease_expires": None}), id="that ends never"),

@@ -100,6 +100,17 @@ def test_no_event_is_seen_where_there_is_none(data: bytes) -> None:
     assert peek_event(data) == ""
 
 
+@pytest.mark.parametrize("changes", [{"aware": 1}, {"cause": {"event": "done"}}, {"record": 2}])
+def test_no_event_is_seen_in_a_record_that_a_newer_version_wrote(changes: dict[str, object]) -> None:
+    assert peek_event(changed(first(), **changes)) == ""
+
+
+def test_no_event_is_seen_in_a_record_of_a_newer_schema() -> None:
+    value = parse(first())
+    assert isinstance(value, dict)
+    assert peek_event(canonical({**value, "state": {**value["state"], "schema": 2}})) == ""
+
+
 def test_only_the_first_record_is_linked_without_a_look_at_the_one_before() -> None:
     assert read(first()).linked
     assert not read(second(), 2).linked

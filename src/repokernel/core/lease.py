@@ -65,19 +65,24 @@ def with_beat(entry: Entry, beat: bytes | None) -> Entry:
     """`entry` with the lease that its holder has renewed to.
 
     A beat of another token, one that can't be read, or one that ends earlier changes nothing:
-    renewal extends, and what can't be understood gives nobody a longer hold.
+    renewal extends, and what can't be understood gives nobody a longer hold. A newer format keeps the
+    meaning of `token` and `lease_expires`, so that an older reader doesn't take over from a live holder.
     """
     if beat is None or entry["lease_expires"] is None:
         return entry
     try:
         value = jsontext.parse(beat)
-        if not isinstance(value, dict) or value.get("beat") != BEAT_FORMAT or value.get("token") != entry["token"]:
+        if not isinstance(value, dict) or not _is_format(value.get("beat")) or value.get("token") != entry["token"]:
             return entry
         expires = value["lease_expires"]
         later = parse_instant(expires) > parse_instant(entry["lease_expires"])
     except (ValueError, KeyError, TypeError):
         return entry
     return {**entry, "lease_expires": expires} if later else entry
+
+
+def _is_format(value: object) -> bool:
+    return type(value) is int and value >= BEAT_FORMAT
 
 
 def lease_left_ms(entry: Entry, now_ms: int) -> int | None:

@@ -125,17 +125,21 @@ def tombstone(record: Record) -> bytes:
     return jsontext.canonical(envelope)
 
 
-_EVENT = b'"event":"'
+_PEEKED = ((1, b"at"), (5, b"by"), (9, b"event"))
+_PEEKED_EVENT = 11
+_OURS = b'"record":%d,"seq":' % RECORD_FORMAT
 
 
 def peek_event(data: bytes) -> str:
-    """The event of a record's bytes without reading the rest, empty if it isn't found.
+    """The event of a record's bytes without reading the rest; empty unless they begin as this version writes them.
 
-    A hint to save work by: keys are sorted, so that the first `"event"` is the envelope's, unless a
-    newer version has put a text before it. Nothing safe may hang on it.
+    Keys are sorted, and neither an instant nor an owner holds a quote. A hint to save work by: a record
+    that is newer, or has further fields before this one, must be read whole.
     """
-    start = data.find(_EVENT) + len(_EVENT)
-    return data[start : data.find(b'"', start)].decode("ascii", "replace") if start >= len(_EVENT) else ""
+    parts = data.split(b'"', _PEEKED_EVENT + 1)
+    if len(parts) <= _PEEKED_EVENT + 1 or any(parts[place] != name for place, name in _PEEKED):
+        return ""
+    return parts[_PEEKED_EVENT].decode("ascii", "replace") if _OURS in data and b'"schema":' not in data else ""
 
 
 def spec_digest(entry: Entry) -> str:

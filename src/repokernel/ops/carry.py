@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from repokernel.core import task as core
 from repokernel.core.entry import VERDICTS, is_code
-from repokernel.core.errors import error
+from repokernel.core.errors import RefusedError, error
 from repokernel.core.ids import TaskId, fold
 from repokernel.core.lease import backoff_ms, beat_bytes, with_beat
 from repokernel.core.phase import Actor, Event, Phase
@@ -189,8 +189,15 @@ _ENDINGS = {
 
 
 def outcome_of(world: World, task: TaskId, token: int) -> str:
-    """What became of a claim: `done`, `failed`, `released` by its own holder, else `lost`."""
-    for record in reversed(history(world, task)):
+    """What became of a claim: `done`, `failed`, `released` by its own holder, else `lost`.
+
+    A log that can't be read (a newer version has written to it) is as good as lost.
+    """
+    try:
+        records = history(world, task)
+    except RefusedError:
+        return "lost"
+    for record in reversed(records):
         if record.entry["token"] < token:
             break
         if record.entry["token"] == token and record.event in _ENDINGS:

@@ -70,7 +70,7 @@ def run_command(world: World, hold: Hold, argv: Sequence[str], shop: Shop) -> st
             return "lost"
         return _settle(world, hold, _told(handover, status))
     except RkError as cause:
-        if cause.code == "lease_lost":  # or the program has said itself what came of its task
+        if cause.kind == "refused":  # lost, ended by the program itself, or changed by a newer version
             return carry.outcome_of(world, TaskId(entry["id"]), entry["token"])
         if cause.code == "command_failed":
             _give_back(world, hold)
