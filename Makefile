@@ -55,8 +55,10 @@ format: $(STAMP) ## Format, and fix what ruff can fix
 docs: $(STAMP) ## Rewrite the generated parts of the documentation
 	$(BIN)/python docs/generate.py
 
-nightly: $(STAMP) ## Run the tests with full counts, and those marked nightly
-	HYPOTHESIS_PROFILE=nightly RK_NIGHTLY=1 $(BIN)/python -m pytest $(PYTEST_ARGS)
+nightly: $(STAMP) ## Run the tests with full counts; what they counted goes to docs/nightly.jsonl (then: make docs)
+	@$(BIN)/python -m tests.figures > docs/nightly.jsonl
+	HYPOTHESIS_PROFILE=nightly RK_NIGHTLY=1 RK_FIGURES='$(CURDIR)/docs/nightly.jsonl' \
+	$(BIN)/python -m pytest $(PYTEST_ARGS)
 
 bench: $(STAMP) ## Measure speed
 	$(BIN)/python -m bench $(BENCH_ARGS)

@@ -6,6 +6,7 @@ is written by hand. `tests/docs` fails while a part is not what this program mak
 
 from __future__ import annotations
 
+import json
 import re
 import sys
 from pathlib import Path
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
 ROOT = Path(__file__).resolve().parents[1]
+FIGURES = ROOT / "docs" / "nightly.jsonl"
 _PART = re.compile(r"<!-- generated: ([a-z-]+) -->\n(.*?)<!-- end: \1 -->\n", re.DOTALL)
 
 # an event that leaves every phase as it is isn't drawn: it would be a loop at each node
@@ -207,6 +209,67 @@ def fields() -> str:
     return _table(("field", "default", "meaning"), rows)
 
 
+# the proof ------------------------------------------------------------------------------------------
+
+# name of a figure -> (what was done, where, the facts that are added up, those that are told once)
+ATTACKS: dict[str, tuple[str, str, tuple[str, ...], tuple[str, ...]]] = {
+    "simulation": (
+        "simulated schedules without a broken promise",
+        "tests/sim",
+        ("schedules", "calls", "records"),
+        (),
+    ),
+    "faults": (
+        "system calls of a command made to fail or to be its last, one a run",
+        "tests/faults",
+        ("points", "runs"),
+        (),
+    ),
+    "crash_states": ("states after a power loss", "tests/faults", ("states",), ()),
+    "storm": (
+        "a storm over worker processes",
+        "tests/races",
+        ("kills", "stops", "tasks", "takeovers", "refused"),
+        ("workers", "seed"),
+    ),
+    "histories": (
+        "histories of real processes, each linearizable",
+        "tests/races",
+        ("histories", "operations", "takeovers"),
+        ("processes",),
+    ),
+    "planted": ("planted bugs, all caught", "tests/planted", (), ()),
+}
+
+
+def planted() -> str:
+    """Every planted bug and the test that catches it."""
+    sys.path.insert(0, str(ROOT))
+    from tests.planted.table import BUGS, SIMULATION
+
+    def catcher(test: str) -> str:
+        return "the simulation" if test == SIMULATION else _code(test.rpartition("::")[2])
+
+    return _table(
+        ("planted", "what goes wrong", "caught by"),
+        [(_code(name), bug.what, catcher(bug.caught_by)) for name, bug in BUGS.items()],
+    )
+
+
+def figures() -> str:
+    """What the last full run counted, from the file that `make nightly` writes."""
+    said = [json.loads(line) for line in FIGURES.read_text(encoding="utf-8").splitlines()]
+    about = next(one for one in said if one["name"] == "run")
+    rows = []
+    for name, (what, where, sums, facts) in ATTACKS.items():
+        found = [one for one in said if one["name"] == name]
+        told = [f"{sum(one[fact] for one in found):,} {fact}" for fact in sums] or [f"{len(found):,}"]
+        told += [f"{fact} {found[0][fact]}" for fact in facts if found]
+        rows.append((what, _code(where), ", ".join(told), f"{sum(one['seconds'] for one in found):,} s"))
+    head = f"Commit {_code(about['commit'])}, {about['date']}, {about['cores']} cores, Python {about['python']}:"
+    return f"{head}\n\n{_table(('attack', 'in', 'counted', 'took'), rows)}"
+
+
 PARTS: dict[str, Callable[[], str]] = {
     "command-index": command_index,
     "commands": commands,
@@ -215,7 +278,9 @@ PARTS: dict[str, Callable[[], str]] = {
     "errors": errors,
     "exits": exits,
     "fields": fields,
+    "figures": figures,
     "halts": halts,
+    "planted": planted,
     "settings": settings,
     "transitions": transitions,
     "who": who,
