@@ -11,7 +11,7 @@ import os
 import stat
 
 from repokernel.adapters.git_dir import common_dir
-from repokernel.adapters.publish import ASIDE, link_new, store_error, sync_folder
+from repokernel.adapters.publish import ASIDE, link_new, shut, store_error, sync_folder
 from repokernel.adapters.store_file import CLAIMS, FOLDERS, FileStore
 from repokernel.core import jsontext
 from repokernel.core.errors import RkError, error
@@ -60,9 +60,20 @@ def folder_of_url(url: str, cwd: str) -> str:
     return os.path.normpath(os.path.join(cwd, url))
 
 
+def _is_there(path: str) -> bool:
+    """Whether something has this name; a disk that can't say is no reason to take a board further up."""
+    try:
+        os.lstat(path)
+    except (FileNotFoundError, NotADirectoryError, PermissionError):
+        return False
+    except OSError as cause:
+        raise store_error(cause, "can't look at", path) from cause
+    return True
+
+
 def inside(folder: str) -> Place | None:
     """The place for a board of `folder` itself (not of its parents), or None if it has neither sign."""
-    if os.path.lexists(os.path.join(folder, ".repokernel", META)):
+    if _is_there(os.path.join(folder, ".repokernel", META)):
         return Place(os.path.join(folder, ".repokernel"), repository=False)
     common = common_dir(folder)
     return None if common is None else Place(os.path.join(common, "repokernel"), repository=True)
@@ -114,7 +125,7 @@ def _read(path: str) -> bytes | None:
     except OSError as cause:
         raise store_error(cause, "can't read", path) from cause
     finally:
-        os.close(fd)
+        shut(fd)
 
 
 def check_meta(root: str) -> None:
@@ -179,7 +190,7 @@ def _publish(root: str, name: str, data: bytes) -> None:
         if not os.path.lexists(os.path.join(root, name)):
             link_new(fd, name, data)
     finally:
-        os.close(fd)
+        shut(fd)
 
 
 def _make_folders(path: str) -> None:

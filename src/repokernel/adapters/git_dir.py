@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import os
 
+from repokernel.adapters.publish import shut
+
 _POINTER_BYTES_MAX = 4096
 
 
@@ -21,7 +23,7 @@ def _line(path: str) -> str | None:
     except OSError:
         return None
     finally:
-        os.close(fd)
+        shut(fd)
 
 
 def _is_git_dir(path: str) -> bool:

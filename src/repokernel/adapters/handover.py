@@ -7,6 +7,7 @@ import os
 import shutil
 import tempfile
 
+from repokernel.adapters.publish import shut
 from repokernel.core import jsontext
 
 TYPE_CHECKING = False
@@ -51,7 +52,7 @@ class FolderHandover:
         except OSError:  # a folder, or a pipe that nobody writes: not a result
             return b""
         finally:
-            os.close(fd)
+            shut(fd)
         return data
 
     def produced(self) -> str | None:

@@ -11,7 +11,7 @@ import errno
 import os
 import stat
 
-from repokernel.adapters.publish import full_sync, sync_folder
+from repokernel.adapters.publish import full_sync, shut, sync_folder
 from repokernel.core.chars import ALNUM, HEX, made_of
 from repokernel.core.errors import error
 from repokernel.core.output import FILES_MAX, Depth, Problem, digest_problem, folder_output, size_problem
@@ -203,5 +203,5 @@ def _measure(path: str, *, sync: bool) -> tuple[int, str]:
         if sync:
             full_sync(fd)
     finally:
-        os.close(fd)
+        shut(fd)
     return count, hasher.hexdigest()

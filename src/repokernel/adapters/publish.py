@@ -41,13 +41,24 @@ def full_sync(fd: int) -> None:
         os.fsync(fd)
 
 
+def shut(fd: int) -> None:
+    """Close a descriptor; what was to be kept is synced, so what close(2) says besides is of no consequence.
+
+    It is not tried again: the number is free in any case, and may be another thread's by then.
+    """
+    try:
+        os.close(fd)
+    except OSError:
+        return
+
+
 def sync_folder(path: str) -> None:
     """Make the names in a folder durable."""
     fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         full_sync(fd)
     finally:
-        os.close(fd)
+        shut(fd)
 
 
 def _write_all(fd: int, data: bytes) -> None:
@@ -72,25 +83,24 @@ def link_new(folder_fd: int, name: str, data: bytes) -> bool:
                 continue
             return True
     finally:
-        os.close(fd)
+        shut(fd)
         if aside is not None:
             discard(folder_fd, aside)
 
 
 def replace_whole(folder_fd: int, name: str, data: bytes) -> None:
-    """Put `data` under `name`, whatever was there before; durable when it returns."""
+    """Put `data` under `name`, whatever was there before; the folder is not synced yet."""
     fd, aside = _named_aside(folder_fd)
     try:
         try:
             _write_all(fd, data)
             full_sync(fd)
         finally:
-            os.close(fd)
+            shut(fd)
         os.replace(aside, name, src_dir_fd=folder_fd, dst_dir_fd=folder_fd)
     except OSError:
         discard(folder_fd, aside)
         raise
-    full_sync(folder_fd)
 
 
 def _open_aside(folder_fd: int) -> tuple[int, str | None]:

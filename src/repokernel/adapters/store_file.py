@@ -16,7 +16,16 @@ import os
 import stat
 import time
 
-from repokernel.adapters.publish import ASIDE, discard, full_sync, link_new, replace_whole, store_error, sync_folder
+from repokernel.adapters.publish import (
+    ASIDE,
+    discard,
+    full_sync,
+    link_new,
+    replace_whole,
+    shut,
+    store_error,
+    sync_folder,
+)
 from repokernel.adapters.system import wall_ms
 from repokernel.core.errors import RkError, error
 from repokernel.core.ids import Key, id_problem
@@ -66,7 +75,7 @@ class FileStore:
     def close(self) -> None:
         """Let go of the folder; using the store again opens it again."""
         while self._fds:
-            os.close(self._fds.popitem()[1])
+            shut(self._fds.popitem()[1])
         if self._events is not None:
             self._events.close()
             self._events = None
@@ -88,7 +97,7 @@ class FileStore:
             except OSError as cause:
                 raise store_error(cause, "can't open", path) from cause
             if self._fds.setdefault(folder, fd) != fd:  # another thread was faster
-                os.close(fd)
+                shut(fd)
         return self._fds[folder]
 
     def _path(self, folder: str, name: str) -> str:
@@ -113,7 +122,7 @@ class FileStore:
             created = not self._exists(key, seq) and link_new(self._fd(CLAIMS), name, data)
         except OSError as cause:
             if cause.errno == errno.EIO and self._raw(CLAIMS, name) == data:
-                raise self._unknown(name, cause) from cause
+                raise self._unknown(CLAIMS, name, cause) from cause
             raise store_error(cause, "can't write", self._path(CLAIMS, name)) from cause
         if not created and self._raw(CLAIMS, name) != data:  # else: our own, published by a call whose answer was lost
             return False
@@ -122,13 +131,13 @@ class FileStore:
                 os.utime(self._fd(CLAIMS))
             full_sync(self._fd(CLAIMS))
         except OSError as cause:
-            raise self._unknown(name, cause) from cause
+            raise self._unknown(CLAIMS, name, cause) from cause
         return True
 
-    def _unknown(self, name: str, cause: OSError) -> RkError:
+    def _unknown(self, folder: str, name: str, cause: OSError) -> RkError:
         return error(
             "durability_unknown",
-            f"{self._path(CLAIMS, name)} is written and visible, but syncing its folder failed: "
+            f"{self._path(folder, name)} is written and visible, but syncing its folder failed: "
             f"{os.strerror(cause.errno or 0)}",
             hint="repeat the command once the disk is well: it confirms the write or makes it anew",
             record=name,
@@ -153,13 +162,17 @@ class FileStore:
             replace_whole(self._fd(CLAIMS), name, data)
         except OSError as cause:
             raise store_error(cause, "can't write", self._path(CLAIMS, name)) from cause
+        try:
+            full_sync(self._fd(CLAIMS))
+        except OSError as cause:
+            raise self._unknown(CLAIMS, name, cause) from cause
 
     def confirm(self) -> None:
         """See `ports.store.Store.confirm`."""
         try:
             full_sync(self._fd(CLAIMS))
         except OSError as cause:
-            raise self._unknown("", cause) from cause
+            raise self._unknown(CLAIMS, "", cause) from cause
 
     def write_side(self, side: str, name: str, data: bytes) -> None:
         """See `ports.store.Store.write_side`."""
@@ -167,6 +180,10 @@ class FileStore:
             replace_whole(self._fd(side), name + ".json", data)
         except OSError as cause:
             raise store_error(cause, "can't write", self._path(side, name)) from cause
+        try:
+            full_sync(self._fd(side))
+        except OSError as cause:
+            raise self._unknown(side, name + ".json", cause) from cause
 
     def drop_side(self, side: str, name: str) -> None:
         """See `ports.store.Store.drop_side`."""
@@ -197,7 +214,7 @@ class FileStore:
         except OSError as cause:
             raise store_error(cause, "can't read", self._path(folder, name)) from cause
         finally:
-            os.close(fd)
+            shut(fd)
         return data
 
     def _names(self, folder: str) -> list[str]:
@@ -208,7 +225,7 @@ class FileStore:
             try:
                 return os.listdir(fd)
             finally:
-                os.close(fd)
+                shut(fd)
         except OSError as cause:
             raise store_error(cause, "can't list", path) from cause
 
@@ -249,6 +266,8 @@ class FileStore:
             os.stat(f"{key}.{seq:08d}.json", dir_fd=self._fd(CLAIMS), follow_symlinks=False)
         except FileNotFoundError:
             return False
+        except OSError as cause:
+            raise store_error(cause, "can't look at", self._path(CLAIMS, f"{key}.{seq:08d}.json")) from cause
         return True
 
     def tops(self) -> dict[Key, int | RkError]:

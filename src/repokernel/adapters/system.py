@@ -11,7 +11,8 @@ import os
 import sys
 import time
 
-from repokernel.core.errors import RkError
+from repokernel.adapters.publish import shut
+from repokernel.core.errors import RkError, error
 from repokernel.core.lease import Alive
 from repokernel.core.owner import Process, clean_part, process_of
 
@@ -28,7 +29,7 @@ def _slurp(path: str) -> str:
     try:
         return os.read(fd, 4096).decode("ascii", "replace")
     finally:
-        os.close(fd)
+        shut(fd)
 
 
 def _answer(*argv: str) -> str:
@@ -54,15 +55,21 @@ class Machine:
     def place(self) -> tuple[str, str, str]:
         """(host, boot, pid namespace) of this process."""
         if self._place is None:
-            host = clean_part(os.uname().nodename, "host")
-            if _LINUX:
-                boot = _slurp("/proc/sys/kernel/random/boot_id").strip().replace("-", "")[:_BOOT_CHARS]
-                pidns = os.readlink("/proc/self/ns/pid").strip("pid:[]")
-            else:
-                boot = clean_part(_answer("sysctl", "-n", "kern.bootsessionuuid").replace("-", ""), "boot")
-                boot, pidns = boot[:_BOOT_CHARS], "0"
-            self._place = (host, boot, pidns)
+            try:
+                self._place = self._look_around()
+            except OSError as cause:
+                said = f"can't find out which machine this is: {os.strerror(cause.errno or 0)}"
+                raise error("store_io", said, hint="look at /proc") from cause
         return self._place
+
+    @staticmethod
+    def _look_around() -> tuple[str, str, str]:
+        host = clean_part(os.uname().nodename, "host")
+        if _LINUX:
+            boot = _slurp("/proc/sys/kernel/random/boot_id").strip().replace("-", "")[:_BOOT_CHARS]
+            return host, boot, os.readlink("/proc/self/ns/pid").strip("pid:[]")
+        boot = clean_part(_answer("sysctl", "-n", "kern.bootsessionuuid").replace("-", ""), "boot")
+        return host, boot[:_BOOT_CHARS], "0"
 
     @staticmethod
     def _started(pid: int) -> int | None:
@@ -125,4 +132,7 @@ class Machine:
 
     def entropy(self, count: int) -> bytes:
         """See `ports.system.System.entropy`."""
-        return os.urandom(count)
+        try:
+            return os.urandom(count)
+        except OSError as cause:
+            raise error("store_io", f"the system gives no random bytes: {os.strerror(cause.errno or 0)}") from cause

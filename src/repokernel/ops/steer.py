@@ -6,7 +6,7 @@ Saying again what is so already changes nothing and is no error.
 from __future__ import annotations
 
 from repokernel.core import task as core
-from repokernel.core.errors import RefusedError, error
+from repokernel.core.errors import RefusedError, RkError, error
 from repokernel.core.ids import TaskId
 from repokernel.core.owner import parse_owner, short_owner
 from repokernel.core.phase import Event, Phase
@@ -32,7 +32,7 @@ def note(world: World, task: TaskId, by: str, text: str, op_id: str = "") -> App
         return applied
     try:
         return Applied(renew(world, task, by, applied.entry["token"], None), changed=True)
-    except RefusedError:  # lost in between; the note stands all the same
+    except RkError:  # lost in between, or no room for a beat; the note stands all the same
         return applied
 
 
