@@ -214,3 +214,12 @@ def test_a_defect_leaves_a_report_and_one_line(say: Say, tmp_path: Path, monkeyp
         "defect",
         True,
     )
+
+
+def test_a_text_that_begins_with_a_dash_goes_after_two(say: Say) -> None:
+    status, _, err = say("add", "-5 degrees")
+    assert (status, "after `--`" in err) == (2, True)
+    assert say("add", "--id", "cold", "--", "-5 degrees")[0] == 0
+    found = document(say, "show", "cold")["task"]
+    assert isinstance(found, dict)
+    assert found["title"] == "-5 degrees"

@@ -181,7 +181,7 @@ def near(word: str, known: Sequence[str]) -> str:
 
 
 def _usage(command: Command, message: str, hint: str = "") -> Exception:
-    return error("bad_usage", f"rk {command.name}: {message}", hint=hint or f"rk {command.name} --help")
+    return error("bad_usage", f"{command.name}: {message}", hint=hint or f"rk {command.name} --help")
 
 
 def parse(command: Command, argv: Sequence[str], call: Call) -> None:
@@ -201,6 +201,8 @@ def parse(command: Command, argv: Sequence[str], call: Call) -> None:
             _option(command, word, words, call)
         else:
             call.args.append(word)
+    if not command.args.startswith("--"):  # whatever follows `--` is no option, though it may look like one
+        call.args += call.rest
     if not call.flag("--help") and not command.args_min <= len(call.args) <= command.args_max:
         wanted = command.args or "no arguments"
         raise _usage(command, f"takes {wanted}, and was given {len(call.args)} arguments")
@@ -211,8 +213,9 @@ def _option(command: Command, word: str, words: list[str], call: Call) -> None:
     name, equals, value = word.partition("=") if word.startswith("--") else (word, "", "")
     opt = command.opts.get(_SHORT.get(name, name))
     if opt is None:
-        hint = near(name, list(command.opts))
-        raise _usage(command, f"there is no option {name!r:.80}", hint and f"{hint} (rk {command.name} --help)")
+        guess = near(name, list(command.opts))
+        hint = f"{guess} (rk {command.name} --help)" if guess else "a text that begins with a dash goes after `--`"
+        raise _usage(command, f"there is no option {name!r:.80}", hint)
     if not opt.metavar and equals:
         raise _usage(command, f"{name} takes no value")
     if opt.metavar and not equals and not opt.bare:
