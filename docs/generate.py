@@ -55,7 +55,7 @@ MEANINGS = {
     "epoch": "grows by one at each reopen and cancel",
     "attempts": "claims that count; those ended by `release`, `ask`, `agent_limited` or `environment` don't",
     "max_attempts": "at this many the task has failed",
-    "claimed_by": "every owner it ever had",
+    "claimed_by": "every owner it ever had, the latest last",
     "completed_by": "who completed it",
     "not_before": "not claimable earlier: a start date, or a back-off",
     "output": "`{uri, bytes, sha256, written_at}`, and `files` for a folder",

@@ -190,3 +190,13 @@ def test_one_token_of_another_epoch_is_not_taken_for_a_repetition(board: BoardHe
     carry.release(board.world, FIRST, ANN, 1)
     token = claim_next(board.world, ANN, LEASE_MS)["token"]
     assert carry.release(board.world, FIRST, ANN, token).changed
+
+
+def test_without_a_token_only_whoever_ended_it_last_repeats_it(board: BoardHere) -> None:
+    board.add(expects="none")
+    for by in (ANN, BEN):
+        carry.release(board.world, FIRST, by, board.claim(by=by)["token"])
+    board.claim(by=ANN)
+    assert carry.done(board.world, FIRST, ANN, None, None).changed
+    assert not carry.done(board.another(), FIRST, ANN, None, None).changed
+    assert code_of(lambda: carry.done(board.another(), FIRST, BEN, None, None)) == "settled"

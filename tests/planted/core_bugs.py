@@ -193,6 +193,23 @@ def dead_is_never_noticed(patch: "Patch") -> None:
     patch.setattr(lease, "lapsed", lambda *_: False)
 
 
+def takeover_from_the_living(patch: "Patch") -> None:
+    """A lease is taken over before its end, as by a reader whose clock is ahead."""
+    original = lease.lapsed
+    patch.setattr(lease, "lapsed", lambda entry, now_ms, *rest: original(entry, now_ms + 10, *rest))
+
+
+def first_claimant_is_the_last(patch: "Patch") -> None:
+    """Who holds a task for the second time is taken for an earlier owner, and an earlier one for the last."""
+    original = task.claim
+
+    def claim_task(entry: "Entry", moment: "Moment", lease_ms: int) -> "Entry":
+        after: Entry = original(entry, moment, lease_ms)
+        return {**after, "claimed_by": entry["claimed_by"]} if moment.by in entry["claimed_by"] else after
+
+    patch.setattr(task, "claim", claim_task)
+
+
 def reopen_in_the_same_epoch(patch: "Patch") -> None:
     """Reopening doesn't raise the epoch, so that a merge can take the old outcome for the newer one."""
     original = task.reopen

@@ -8,6 +8,7 @@ from tests.planted import core_bugs as core, store_bugs as store
 SIMULATION = "tests/sim"
 _CRASH = "tests/faults/test_crash_states.py::test_a_power_loss_leaves_an_operation_whole_or_undone"
 _STORE = "tests/contract/test_store_file.py::test_a_failing_disk_never_gives_a_false_answer"
+_HISTORIES = "tests/races/test_histories.py::test_every_history_of_eight_processes_on_one_board_is_linearizable[0]"
 _BETWEEN = "tests/integration/test_interleavings.py"
 
 
@@ -70,6 +71,8 @@ _CAUGHT: Mapping[Callable[[Patch], None], str] = {
     core.reopen_in_the_same_epoch: SIMULATION,
     core.claim_through_a_hold: SIMULATION,
     core.memory_is_trusted: SIMULATION,
+    core.takeover_from_the_living: _HISTORIES,
+    core.first_claimant_is_the_last: _HISTORIES,
     core.drained_from_a_torn_view: f"{_BETWEEN}::test_drained_is_not_said_of_a_board_that_never_was",
     core.exhausted_is_hopeless: f"{_BETWEEN}::test_drained_is_not_said_while_a_late_holder_may_still_be_done",
 }

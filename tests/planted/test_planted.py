@@ -21,7 +21,7 @@ def run(test: str, bug: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:randomly", "-p", "no:cacheprovider", test]
     path = os.pathsep.join([str(LAUNCHER), str(ROOT)])
     env = {**os.environ, "PYTHONPATH": path, "PLANTED_BUG": bug, "HYPOTHESIS_PROFILE": "dev"}
-    return subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True, timeout=100, check=False)
+    return subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True, timeout=110, check=False)
 
 
 def fails(seed: int) -> bool:
@@ -57,5 +57,5 @@ def test_there_are_twenty_bugs_and_each_has_a_sentence() -> None:
 def test_the_named_tests_pass_without_a_bug() -> None:
     tests = sorted({bug.caught_by for bug in BUGS.values()} - {SIMULATION})
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:randomly", "-p", "no:cacheprovider", *tests]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=100, check=False)
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=110, check=False)
     assert done.returncode == 0, done.stdout[-3000:]

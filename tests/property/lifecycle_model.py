@@ -64,8 +64,9 @@ class Model:
         self.token += 1
         self.attempts += 1
         self.waits_until_ms = None
-        if by not in self.owners:
-            self.owners.append(by)
+        if by in self.owners:
+            self.owners.remove(by)
+        self.owners.append(by)
         return None
 
     def may_end_as_exhausted(self) -> bool:

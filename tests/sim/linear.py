@@ -55,7 +55,7 @@ class Model(Protocol[State]):
         """
 
     def reads(self, op: Op) -> bool:
-        """Whether `op`, by the answer that it got, can't have changed anything in whatever state."""
+        """Whether `op`, by the answer that it got, can't itself have changed anything, in whatever state."""
 
     def tell(self, state: State) -> str:
         """A state as one short line."""
@@ -116,13 +116,31 @@ class _Search(Generic[State]):
                 continue
             tried.append((mask, state, path))
             for bit, op in self.open.items():
-                if not mask & bit and not (bit != wanted and self.model.reads(op)):
-                    stack += [(mask | bit, after, (path, op)) for after in self.model.step(state, op)]
+                if not mask & bit:
+                    stack += [
+                        (mask | bit, after, (path, op))
+                        for after in self.model.step(state, op)
+                        if after != state or op.returned is not None
+                    ]
         if not kept:
             return tried
         del self.open[wanted]
-        self.configs = kept
+        self.configs = self.sparing(kept)
         return []
+
+    def sparing(self, kept: dict[tuple[int, State], Any]) -> dict[tuple[int, State], Any]:
+        """Only what needs the fewest of the operations that were never answered: those left may come at any time."""
+        silent = sum(bit for bit, op in self.open.items() if op.returned is None)
+        if not silent:
+            return kept
+        found: dict[tuple[int, State], list[int]] = {}
+        spared = {}
+        for mask, state in sorted(kept, key=lambda one: (one[0] & silent).bit_count()):
+            fewer = found.setdefault((mask & ~silent, state), [])
+            if not any(used & mask == used for used in fewer):
+                fewer.append(mask & silent)
+                spared[mask, state] = kept[mask, state]
+        return spared
 
 
 def _events(operations: Sequence[Op]) -> list[tuple[float, int, int]]:

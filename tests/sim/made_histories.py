@@ -113,7 +113,7 @@ def _altered(value: Any, *, grossly: bool) -> Any:
 
 def _field_altered(draw: random.Random, made: Made, *, grossly: bool) -> Op | None:
     """The operation with one fact of its answer altered; by so much, if `grossly`, that it never was so."""
-    facts = list(made.op.answer.saw)
+    facts = list(made.op.answer.saw) if made.op.answer is not None else []
     places = [n for n, (_, value) in enumerate(facts) if not (grossly and isinstance(value, bool))]
     if not places:
         return None
@@ -125,10 +125,12 @@ def _field_altered(draw: random.Random, made: Made, *, grossly: bool) -> Op | No
 def _code_altered(draw: random.Random, made: Made, *, grossly: bool) -> Op | None:
     """The operation with another code in its answer: one that it couldn't get there, or never gets at all."""
     what = made.op.call.what
+    if what == "sweep" or made.op.answer is None:
+        return None
     if grossly:
         return _with(made.op, answer=Answer(_ALIEN[what])) if what in _ALIEN else None
     codes = {None, "held", "lease_lost", "settled", "on_hold", "not_claimed", "task_unknown"} - made.codes
-    return None if what == "sweep" else _with(made.op, answer=Answer(draw.choice(sorted(codes, key=str))))
+    return _with(made.op, answer=Answer(draw.choice(sorted(codes, key=str))))
 
 
 def corrupted(draw: random.Random, made: list[Made], *, grossly: bool) -> tuple[list[Op], int]:

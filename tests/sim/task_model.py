@@ -40,7 +40,7 @@ def _beats(operations: Iterable[Op]) -> dict[int | None, list[Beat]]:
         if call.what in ("renew", "note"):
             token = told.get("token") if call.what == "note" else call.token
             # a repeated note renews nothing, and perhaps this one is repeated
-            granted = answer is not None and answer.code is None and not call.name
+            granted = answer is not None and answer.code is None and token is not None and not call.name
             found.setdefault(token, []).append(Beat(op.invoked, _end(op), call.ms, granted))
     return found
 
@@ -128,17 +128,17 @@ class TaskModel:
 
     # --- time
 
-    def _earliest_lapse(self, task: Task, op: Op) -> float:
-        """The earliest end of the lease that `op` can have seen.
+    def _earliest_lapse(self, task: Task, called: float, answered: float) -> float:
+        """The earliest end of the lease that an operation of this time can have seen.
 
         Of several renewals the last written one counts; which one that was is known only of those that came
-        one after the other. One that was answered after `op` was called can have been overlooked.
+        one after the other. One that was answered after the operation was called can have been overlooked.
         """
         beats = self._beats_of(task)
-        known = [beat.invoked for beat in beats if beat.granted and beat.returned <= op.invoked]
+        known = [beat.invoked for beat in beats if beat.granted and beat.returned <= called]
         if not known:
             return task.lapse_ms[0]
-        last = [beat for beat in beats if beat.returned >= max(known) and beat.invoked <= _end(op)]
+        last = [beat for beat in beats if beat.returned >= max(known) and beat.invoked <= answered]
         return max(task.lapse_ms[0], min(beat.invoked + self._length(task, beat) for beat in last))
 
     def _latest_lapse(self, task: Task, op: Op) -> float:
@@ -158,14 +158,20 @@ class TaskModel:
         return op.invoked <= self._latest_lapse(task, op) + self._skew_ms + self._slop_ms
 
     def _may_be_late(self, task: Task, op: Op) -> bool:
-        return _end(op) + self._slop_ms > self._earliest_lapse(task, op) + self._skew_ms
+        return self._lapsed_for(task, op.invoked, _end(op))
+
+    def _lapsed_for(self, task: Task, called: float, answered: float) -> bool:
+        return answered + self._slop_ms > self._earliest_lapse(task, called, answered) + self._skew_ms
 
     def swept(self, task: Task, op: Op) -> list[Task]:
         """What the task is before `op` if somebody who looked for the next task ended it; empty if nobody can have."""
         if not self._sweeps or task.status != "in_progress" or task.question is not None or not _spent(task):
             return []
-        since = task.lapse_ms[0] if task.owner is None else self._earliest_lapse(task, op) + self._skew_ms
-        can = any(invoked <= _end(op) and returned + self._slop_ms >= since for invoked, returned in self._sweeps)
+        before = [(called, answered) for called, answered in self._sweeps if called <= _end(op)]
+        if task.owner is None:
+            can = any(answered + self._slop_ms >= task.lapse_ms[0] for _, answered in before)
+        else:
+            can = any(self._lapsed_for(task, called, answered) for called, answered in before)
         return [_exhausted(task)] if can else []
 
     # --- workers
@@ -208,7 +214,8 @@ class TaskModel:
             token=task.token + 1,
             attempts=task.attempts + 1,
             waits=False,
-            owners=task.owners if call.by in task.owners else (*task.owners, call.by),
+            last_owner=call.by,
+            owners=tuple(sorted({*task.owners, call.by})),
             error="crashed" if task.owner is not None else task.error,
             claimed_ms=_end(op),
             lease_ms=call.ms,
@@ -225,7 +232,7 @@ class TaskModel:
         if task.owner is not None:
             found: list[Outcome] = [("not_owner", task)]
         else:
-            found = [("settled" if task.settled else "not_claimed", task)]
+            found = [] if call.by == task.last_owner else [("settled" if task.settled else "not_claimed", task)]
         if call.by in task.owners:  # the hold may have ended between two looks; which of its tokens was meant?
             found.append(("lease_lost", task))
             repeated = (("ended", call.what, token, call.text) for token in range(1, task.token + 1))

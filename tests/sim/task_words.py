@@ -62,8 +62,9 @@ class Task(NamedTuple):
     waits: bool = False  # it has a back-off, perhaps one that is over
     notes: int = 0
     last_note: str = ""
-    owners: tuple[str, ...] = ()
+    owners: tuple[str, ...] = ()  # all it ever had, in the order of the alphabet
     seq: int = 0  # how many records have been written
+    last_owner: str = ""  # shows only in what whoever presents no token may do
     # known only between an earliest and a latest instant
     claimed_ms: float = 0  # the latest
     lease_ms: float = 0
@@ -85,7 +86,7 @@ class Task(NamedTuple):
         return self.to(status=status, owner=None, **changes)
 
 
-SEEN = Task._fields[: Task._fields.index("claimed_ms")]
+SEEN = Task._fields[: Task._fields.index("last_owner")]
 ABSENT = Task()
 
 Outcome = tuple[str | None, Task]  # the code of the refusal or None, and the task afterwards

@@ -151,8 +151,8 @@ def test_a_report_tells_what_came_before_and_what_cannot_come_next() -> None:
         "    [    10.000     11.000] p0 add(by=ann, limit=3) -> ok\n"
         "    [    21.000     22.000] p1 claim(by=ann, ms=1000.0) -> ok token=1 owner=ann\n"
         "    [    32.000     33.000] p2 done(by=ann, token=1) -> ok\n"
-        "  after which it is done token=1 attempts=1 limit=3 owners=('ann',) seq=3 claimed_ms=22.0 lease_ms=1000.0"
-        " lapse_ms=(1021.0, 1022.0) wait_ms=(0, 0)\n"
+        "  after which it is done token=1 attempts=1 limit=3 owners=('ann',) seq=3 last_owner=ann claimed_ms=22.0"
+        " lease_ms=1000.0 lapse_ms=(1021.0, 1022.0) wait_ms=(0, 0)\n"
         "  and none of these can come next:\n"
         "    [    43.000     44.000] p3 claim(by=ben, ms=1000.0) -> held"
     )

@@ -21,7 +21,7 @@ class Did:
     ) -> None:  # fmt: skip
         if what == "claim" and ms is None:
             ms = LEASE_MS
-        if what in ("claim", "show"):  # they present no token, they are told one
+        if what in ("claim", "show", "note"):  # they present no token, they are told one
             told = {"token": token} if token is not None else {}
             saw = {**told, **({"owner": by} if what == "claim" and code is None else {}), **saw}
             token = None
@@ -100,6 +100,15 @@ RIGHT: dict[str, list[Did]] = {
     "whoever looks for work ends a spent task": [
         Did("add", limit=1), Did("claim", token=1, ms=5), Did("sweep", "ben"), Did("show", status="failed", seq=3),
     ],
+    "a refusal that saw it ended, long under way": [
+        Did("add", limit=1), Did("claim", token=1, ms=5), Did("hold", text="x", code="settled", at=(30, 90)),
+        Did("sweep", "ben", at=(31, 40)), Did("reopen", "boss", at=(41, 50)),
+        Did("show", status="pending", at=(51, 60)),
+    ],
+    "a sweep that a renewal came too late for": [
+        Did("add", limit=1), Did("claim", token=1, ms=5), Did("sweep", "ben", at=(30, 50)),
+        Did("renew", token=1, ms=1000, at=(31, 40)), Did("show", status="failed", at=(60, 61)),
+    ],
     "a question and its answer": [
         *HELD_BY_ANN, Did("ask", token=1, text="which?"), Did("claim", "ben", code="needs_person"),
         Did("answer", "boss", text="that", notes=1, last_note="Question: which?\nAnswer: that"),
@@ -165,6 +174,10 @@ WRONG: dict[str, list[Did]] = {
     ],
     "exhausted with an attempt left": [*LAPSED, Did("claim", "ben", code="attempts_exhausted")],
     "a last attempt that is offered again": [*LAST_ATTEMPT, Did("fail", token=1, text="x", status="pending")],
+    "a spent task ended in spite of a renewal": [
+        Did("add", limit=1), Did("claim", token=1, ms=15), Did("renew", token=1, ms=1000), Did("sweep", "ben"),
+        Did("show", status="failed"),
+    ],
     "a spent task ended under its holder": [*LAST_ATTEMPT, Did("sweep", "ben"), Did("show", status="failed")],
     "a lost note": [ADD, Did("note", text="x"), Did("note", "ben", text="y"), Did("show", notes=1)],
     "a note made twice": [ADD, Did("note", text="x", name="n"), Did("note", text="x", name="n", notes=2)],
@@ -200,6 +213,7 @@ WRONG: dict[str, list[Did]] = {
     "a retry that ends a live hold": [*HELD_BY_ANN, Did("retry", "boss")],
     "settled told of open work": [ADD, Did("claim", code="settled")],
     "not owner told to the owner": [*HELD_BY_ANN, Did("release", code="not_owner")],
+    "settled told to the one who did it": [*IS_DONE, Did("done", code="settled")],
     "contention that wrote": [ADD, Did("note", text="x", code="contention"), Did("show", notes=1)],
     "an effect before its cause": [
         ADD, FIRST, Did("show", status="done", at=(40, 41)), Did("done", token=1, code=UNANSWERED, at=(50, None)),

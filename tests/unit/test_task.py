@@ -56,8 +56,8 @@ def test_a_claim_makes_the_claimant_the_owner_under_the_next_token() -> None:
     }
 
 
-def test_who_claims_again_stands_once_among_the_claimants() -> None:
-    assert claim(in_cell(Cell.PENDING, claimed_by=[BOB, ANN]))["claimed_by"] == [BOB, ANN]
+def test_who_claims_again_stands_once_among_the_claimants_and_last() -> None:
+    assert claim(in_cell(Cell.PENDING, claimed_by=[BOB, ANN]))["claimed_by"] == [ANN, BOB]
 
 
 def test_an_orphan_keeps_the_error_of_its_last_attempt() -> None:

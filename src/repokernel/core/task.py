@@ -156,7 +156,7 @@ def claim(entry: Entry, moment: Moment, lease_ms: int) -> Entry:
         "lease_expires": format_instant(moment.now_ms + lease_ms),
         "token": entry["token"] + 1,
         "attempts": entry["attempts"] + 1,
-        "claimed_by": [*entry["claimed_by"], *([] if moment.by in entry["claimed_by"] else [moment.by])],
+        "claimed_by": [*(one for one in entry["claimed_by"] if one != moment.by), moment.by],
         "not_before": None,
         "halt": None,
         "question": None,
