@@ -94,6 +94,19 @@ def _place_for(cwd: str) -> Place:
         folder = parent
 
 
+def board_above(place: Place) -> str | None:
+    """The nearest board above a plain folder's own, which commands in that folder don't see any more."""
+    folder = os.path.dirname(place.root)
+    if place.repository or os.path.basename(place.root) != ".repokernel":
+        return None
+    while os.path.dirname(folder) != folder:
+        folder = os.path.dirname(folder)
+        found = inside(folder)
+        if found is not None and os.path.isdir(found.root):
+            return found.root
+    return None
+
+
 def identity(env: Mapping[str, str], *, role: str | None, owner_pid: int | None, own_process: bool) -> str:
     """Who is acting: `role@instance[#deployment]`.
 

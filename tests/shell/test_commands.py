@@ -223,3 +223,22 @@ def test_a_text_that_begins_with_a_dash_goes_after_two(say: Say) -> None:
     found = document(say, "show", "cold")["task"]
     assert isinstance(found, dict)
     assert found["title"] == "-5 degrees"
+
+
+def test_a_board_below_another_is_made_and_said_so(say: Say, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    below = tmp_path / "a" / "b"
+    below.mkdir(parents=True)
+    assert main(["init", "-C", str(below)]) == 0
+    assert f"there is a board above, {tmp_path}/.repokernel" in capfd.readouterr().out
+    assert main(["init", "-C", str(below)]) == 0
+    assert "above" not in capfd.readouterr().out
+
+
+def test_an_output_that_is_gone_is_named_with_the_way_on(say: Say, tmp_path: Path) -> None:
+    output = tmp_path / "out.md"
+    output.write_text("x\n", encoding="utf-8")
+    assert say("add", "t", "--id", "t1")[0] == say("claim", "t1")[0] == say("done", "t1", "--output", "out.md")[0] == 0
+    assert "unusable" not in say("show", "t1")[1]
+    output.unlink()
+    assert say("verify")[0] == 1
+    assert "`rk reopen t1` starts it anew" in say("show", "t1")[1]

@@ -10,6 +10,9 @@ def _init(call: Call) -> Result:
     place, made = bootstrap.make_board(call.one("--board") or call.env.get("RK_BOARD"), call.cwd)
     where = "this Git repository, shared by all its worktrees" if place.repository else "this folder"
     text = f"{'made a board' if made else 'there is a board already'} for {where}: {place.root}"
+    above = bootstrap.board_above(place) if made else None
+    if above is not None:
+        text += f"\nnote: there is a board above, {above}; commands in this folder now use the new one"
     document = {
         "outcome": "made" if made else "unchanged",
         "board": {"url": f"file:{place.root}", "repository": place.repository},

@@ -11,6 +11,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from repokernel.core.entry import Entry
     from repokernel.core.record import Record
+    from repokernel.ports.world import World
 
 _TIMES = frozenset({"owned_since", "lease_expires", "not_before", "created_at", "updated_at", "completed_at"})
 _HEAD = ("id", "title", "status")
@@ -37,9 +38,22 @@ def _page(entry: Entry) -> str:
     return text + (f"\n\n{safe(entry['body'])}" if entry["body"] else "")
 
 
+def _remark(world: World, entry: Entry) -> str:
+    """What the last look at a done task's output found, if it found something wrong."""
+    if entry["status"] != "done":
+        return ""
+    from repokernel.ops.verify import last_known
+
+    if last_known(world, entry) is not False:
+        return ""
+    ways = f"`rk verify {entry['id']}` says why, `rk reopen {entry['id']}` starts it anew"
+    return f"\n\nunusable: the output didn't verify when last looked at; {ways}"
+
+
 def _show(call: Call) -> Result:
-    entry = require_head(context.world(call), context.task(call)).entry
-    return Result({"task": entry}, lambda: _page(entry))
+    world = context.world(call)
+    entry = require_head(world, context.task(call)).entry
+    return Result({"task": entry}, lambda: _page(entry) + _remark(world, entry))
 
 
 def _as_document(record: Record) -> dict[str, object]:
