@@ -62,7 +62,7 @@ docs: $(STAMP) ## Rewrite the generated parts of the documentation
 nightly: $(STAMP) ## Run the tests with full counts; what they counted goes to docs/nightly.jsonl (then: make docs)
 	@$(BIN)/python -m tests.figures > docs/nightly.jsonl
 	HYPOTHESIS_PROFILE=nightly RK_NIGHTLY=1 RK_FIGURES='$(CURDIR)/docs/nightly.jsonl' \
-	$(BIN)/python -m pytest $(PYTEST_ARGS)
+	$(BIN)/python -m pytest --numprocesses $(JOBS) --dist loadgroup $(PYTEST_ARGS)
 
 bench: $(STAMP) ## Measure speed
 	$(BIN)/python -m bench $(BENCH_ARGS)
