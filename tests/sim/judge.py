@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from tests.sim.calls import OK
-from tests.sim.truth import ENDS_TOKEN, SETTLED, Fact, all_over, chain_problems
+from tests.sim.truth import ENDS_TOKEN, SETTLED, Fact, all_over, chain_problems, needs_of
 
 if TYPE_CHECKING:
     from tests.sim.calls import Call
@@ -90,6 +90,17 @@ class Judge:
             other = self._won.setdefault((call.task, call.token), call)
             if other is not call:
                 return f"{other.agent} was told the same"
+        return self._unfair(call, made[0])
+
+    def _unfair(self, call: "Call", made: Fact) -> str:
+        """Why the task wasn't to be had: something it needs was not so, or its claimant reviews their own work."""
+        for needed, when in needs_of(made.state):
+            seen = {state["status"] for state in self._meanwhile(call, needed)}
+            if call.changed and not seen & ({*SETTLED} if when == "settled" else {when}):
+                return f"it needs {needed} to be {when}, and that was {', '.join(seen)}"
+        work = self.by_task.get(made.state["review_of"], [])
+        if any(one.event == "claim" and one.by == call.by and one.tick <= call.began for one in work):
+            return "its claimant has worked on what is to be reviewed"
         return ""
 
     def _end_of(self, task: str, token: int) -> Fact | None:
@@ -135,10 +146,11 @@ class Judge:
         unknown = [one for one in self.calls if one.op_id == call.op_id and one is not call and one.answer is None]
         return "" if unknown or call.answer == "id_taken" else f"it was refused, and wrote {wrote.task}.{wrote.seq}"
 
-    def _meanwhile(self, call: "Call") -> "list[State]":
-        """The states of the call's task from question to answer."""
-        before = [one.state for one in self.by_task[call.task] if one.tick <= call.began]
-        return before[-1:] + [one.state for one in self.by_task[call.task] if call.began < one.tick <= call.ended]
+    def _meanwhile(self, call: "Call", task: str = "") -> "list[State]":
+        """The states of the call's task, or of another one, from question to answer."""
+        records = self.by_task[task or call.task]
+        before = [one.state for one in records if one.tick <= call.began]
+        return before[-1:] + [one.state for one in records if call.began < one.tick <= call.ended]
 
     def _was_over(self, call: "Call") -> bool:
         tasks: dict[str, State] = {}

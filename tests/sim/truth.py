@@ -95,22 +95,26 @@ def _wrong(prior: State, one: Fact, attempts: int) -> dict[str, Any]:
         "claimed while settled or planned": event == "claim" and prior["status"] not in ("pending", "in_progress"),
         "done with nothing behind it": event == "done" and after["expects"] != "none" and after["output"] is None,
         "the lease was changed": event in _REMARKS and after["lease_expires"] != prior["lease_expires"],
+        "still halted": event in ("answer", "claim", "retry", "reopen", "cancel", "done") and after["halt"],
         "failed with attempts left": event == "fail"
         and after["status"] == "failed"
         and attempts < prior["max_attempts"],
     }
 
 
+def needs_of(state: State) -> list[tuple[str, str]]:
+    """The (task, status) pairs that must hold before a task may be claimed; `settled` is any end."""
+    needs = [(one, "done") if isinstance(one, str) else (one["id"], one["when"]) for one in state["depends_on"]]
+    return [*needs, (state["review_of"], "done")] if state["review_of"] else needs
+
+
 def waits_for(task: str, tasks: Mapping[str, State], usable: Mapping[str, bool]) -> str:
     """What an unsettled task waits for: `worker`, `person`, or `never`."""
     state = tasks[task]
-    needs = [(one, "done") if isinstance(one, str) else (one["id"], one["when"]) for one in state["depends_on"]]
-    if state["review_of"]:
-        needs.append((state["review_of"], "done"))
     found = {"worker"}
     if state["status"] == "planned" or state["hold"] or (state["halt"] and not state["owner"]):
         found.add("person")
-    for needed, when in needs:
+    for needed, when in needs_of(state):
         status = tasks[needed]["status"]
         if status not in SETTLED:
             found.add(waits_for(needed, tasks, usable))
