@@ -1,1 +1,1 @@
-"""Speed, as ratios measured side by side in one run: `python -m bench [hot] [drain] [list]`."""
+"""Speed, as ratios measured side by side in one run: `python -m bench [hot] [drain] [list] [registry]`."""

@@ -7,8 +7,9 @@ import sys
 from bench.drain import drain
 from bench.hot import hot
 from bench.listing import listing
+from bench.registry import registry
 
-PARTS = {"hot": (hot, 25), "drain": (drain, 5), "list": (listing, 5)}
+PARTS = {"hot": (hot, 25), "drain": (drain, 5), "list": (listing, 5), "registry": (registry, 25)}
 
 
 def main() -> int:

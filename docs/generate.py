@@ -12,12 +12,16 @@ import sys
 from pathlib import Path
 
 from repokernel.cli.cmd_help import page_text
+from repokernel.cli.cmd_registry import SENTENCES
 from repokernel.cli.table import COMMANDS, load
 from repokernel.core import jsontext
 from repokernel.core.entry import FIELDS, json_schema
 from repokernel.core.errors import CODES, EXIT, EXIT_DRAINED, EXIT_INTERRUPTED, Kind, error
 from repokernel.core.halt import HALTS
 from repokernel.core.phase import TRANSITIONS, WHO, Actor, Event, Phase
+from repokernel.core.registry import BYTES_MAX, VERSION, Fault
+from repokernel.core.registry_fields import RANK, RANK_UNKNOWN
+from repokernel.core.registry_join import REMOVAL_MIN
 from repokernel.core.settings import SETTINGS, commented_defaults
 
 TYPE_CHECKING = False
@@ -209,6 +213,41 @@ def fields() -> str:
     return _table(("field", "default", "meaning"), rows)
 
 
+# the registry ---------------------------------------------------------------------------------------
+
+FAULTS = {
+    Fault.BAD_EPOCH: "an entry's `epoch` is not a whole number",
+    Fault.BAD_ID: "an entry's id is neither a text nor a whole number",
+    Fault.BAD_STATUS: "an entry has no status, or one that is no text",
+    Fault.BAD_VERSION: "`version` is not a whole number",
+    Fault.DUPLICATE_KEY: "an object has one key twice",
+    Fault.EMPTY: "the file is empty",
+    Fault.ENTRY_WITHOUT_ID: "an entry has no id, or is no object",
+    Fault.MASS_REMOVAL: f"a side has lost {REMOVAL_MIN} entries or more, and at least half of the base's",
+    Fault.NEWER_VERSION: f"`version` is above {VERSION}: a newer rk wrote it",
+    Fault.NO_ENTRIES_LIST: "neither an object with the list `entries` nor a list",
+    Fault.NOT_JSON: "not UTF-8, not JSON, conflict markers, NaN, half a surrogate pair, nested too deeply",
+    Fault.SHAPE_DIFFERS: "one side is a list, the other an object with `entries`",
+    Fault.TOO_LARGE: f"larger than {BYTES_MAX >> 20} MiB",
+}
+
+
+def registry_ranks() -> str:
+    """The statuses from the least to the furthest."""
+    names = {rank: _code(name) for name, rank in RANK.items()} | {RANK_UNKNOWN: "any status not known here"}
+    return "  " + " < ".join(names[rank] for rank in sorted(names))
+
+
+def registry_reports() -> str:
+    """What a merge may report."""
+    return _table(("report", "says"), [(_code(kind), text.format("…")) for kind, text in SENTENCES.items()])
+
+
+def registry_faults() -> str:
+    """Why a merge is refused."""
+    return _table(("fault", "meaning"), [(_code(fault), FAULTS[fault]) for fault in Fault])
+
+
 # the proof ------------------------------------------------------------------------------------------
 
 # name of a figure -> (what was done, where, the facts that are added up, those that are told once)
@@ -281,6 +320,9 @@ PARTS: dict[str, Callable[[], str]] = {
     "figures": figures,
     "halts": halts,
     "planted": planted,
+    "registry-faults": registry_faults,
+    "registry-ranks": registry_ranks,
+    "registry-reports": registry_reports,
     "settings": settings,
     "transitions": transitions,
     "who": who,

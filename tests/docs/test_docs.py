@@ -61,7 +61,7 @@ def test_every_example_does_what_the_page_shows(page: Path, tmp_path: Path) -> N
 
 
 def test_the_pages_that_have_examples_are_the_expected_ones() -> None:
-    expected = {"README.md", "docs/errors.md", "docs/format.md", "docs/python.md", "docs/workers.md"}
+    expected = {"README.md", *(f"docs/{name}.md" for name in ("errors", "format", "python", "registry", "workers"))}
     assert {name(page) for page in RUN} == expected
 
 

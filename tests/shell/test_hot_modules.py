@@ -60,6 +60,32 @@ ALLOWED = {
     "show": OURS | {"repokernel.cli.cmd_show"},
     "done": OURS | CARRY,
 }
+DRIVER = {
+    "repokernel",
+    "repokernel.__main__",
+    "repokernel.adapters",
+    "repokernel.adapters.merge_files",
+    "repokernel.adapters.publish",
+    "repokernel.bootstrap_registry",
+    "repokernel.cli",
+    "repokernel.cli.cmd_registry",
+    "repokernel.cli.main",
+    "repokernel.cli.screen",
+    "repokernel.cli.spec",
+    "repokernel.cli.table",
+    "repokernel.core",
+    "repokernel.core.chars",
+    "repokernel.core.errors",
+    "repokernel.core.jsontext",
+    "repokernel.core.owner",
+    "repokernel.core.registry",
+    "repokernel.core.registry_fields",
+    "repokernel.core.registry_join",
+    "repokernel.core.registry_merge",
+    "repokernel.core.times",
+    "repokernel.ops",
+    "repokernel.ops.merge_registry",
+}
 # the login's name; a hash without OpenSSL; numbers of errors; no code at all
 STANDARD = {"pwd", "_sha2", "_sha256", "errno", "__future__"}
 PROBE = """
@@ -99,3 +125,17 @@ def test_hot_commands_load_what_is_listed_and_nothing_else(tmp_path: Path, as_js
         assert status == 0, argv
         surplus = modules - ALLOWED[argv[0]] - STANDARD
         assert not surplus, f"{argv[0]} loads {sorted(surplus)}"
+
+
+@pytest.mark.parametrize("as_json", [(), ("--json",)])
+@pytest.mark.parametrize(("ours", "expected"), [('[{"id":"x","status":"failed"}]', 0), ("not a registry", 1)])
+def test_the_merge_driver_loads_no_board_nor_anything_else_it_does_without(
+    tmp_path: Path, as_json: tuple[str, ...], ours: str, expected: int
+) -> None:
+    for name, text in (("A", ours), ("B", '[{"id":"x","status":"done"}]'), ("O", "")):
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    argv = ("registry-merge-driver", "--current", "A", "--other", "B", "--base", "O", *as_json)
+    status, modules = loaded(tmp_path, *argv)
+    assert status == expected
+    surplus = modules - DRIVER - {"__future__", "errno", "gc"}
+    assert not surplus, f"the driver loads {sorted(surplus)}"

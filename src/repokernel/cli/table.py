@@ -8,7 +8,7 @@ if TYPE_CHECKING:
 
     from repokernel.cli.spec import Command
 
-EVERYDAY, BOARD, DEV = "Everyday", "Board", "Development"
+EVERYDAY, BOARD, REGISTRY, DEV = "Everyday", "Board", "Registry", "Development"
 
 # name -> (module of `repokernel.cli`, group, summary)
 COMMANDS: Mapping[str, tuple[str, str, str]] = {
@@ -39,6 +39,7 @@ COMMANDS: Mapping[str, tuple[str, str, str]] = {
     "history": ("cmd_show", BOARD, "the log of a task, or of the whole board"),
     "archive": ("cmd_archive", BOARD, "put the old records of settled tasks away"),
     "trust": ("cmd_doctor", BOARD, "allow the commands that the board's configuration names"),
+    "registry-merge-driver": ("cmd_registry", REGISTRY, "merge two versions of the registry; Git calls it"),
     "schema": ("cmd_show", DEV, "the task entry as a JSON Schema"),
     "completion": ("cmd_help", DEV, "print the completion script of a shell"),
     "bench": ("cmd_bench", DEV, "measure what the board's store can do"),

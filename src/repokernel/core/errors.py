@@ -68,6 +68,7 @@ CODES: Mapping[str, tuple[Kind, str]] = {
     "findings": (_R, "something was found that a person should look at"),
     "record_invalid": (_R, "a stored record can't be read; it was left as it is"),
     "schema_newer": (_R, "a record or board was written by a newer version"),
+    "registry_conflict": (_R, "the registry can't be merged; both sides stand between conflict markers"),
     "board_exists": (_R, "there is a board already"),
     "drained": (_R, "nothing will ever be claimable"),
     # busy
@@ -84,6 +85,7 @@ CODES: Mapping[str, tuple[Kind, str]] = {
     "store_unfit": (_X, "the file system doesn't keep the promises a board needs"),
     "durability_unknown": (_X, "the write is visible but perhaps not durable"),
     "output_io": (_X, "an output can't be read"),
+    "registry_io": (_X, "a file of a registry merge can't be read or written"),
     "command_failed": (_X, "a program could not be run"),
     "output_unwritten": (_X, "standard output can't be written; the command itself has run"),
     "interrupted": (_X, "stopped by the user"),

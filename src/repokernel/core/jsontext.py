@@ -19,6 +19,25 @@ DEPTH_MAX = 100
 _ENCODE = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":"), allow_nan=False).encode
 
 
+class DuplicateKeyError(ValueError):
+    """An object has a key twice; `key` is it, `owner` the object's id if it has one."""
+
+    def __init__(self, key: str, owner: object) -> None:
+        """Say so in one line."""
+        of = f" of {owner!r:.80}" if isinstance(owner, str | int) else ""
+        super().__init__(f"the key {key!r:.80}{of} stands twice")
+        self.key = key
+
+
+def line(value: object) -> str:
+    """The canonical form of a JSON value as text, without a final newline.
+
+    Raises:
+        ValueError: not representable (NaN).
+    """
+    return _ENCODE(value)
+
+
 def canonical(value: object) -> bytes:
     """The one byte form of a JSON value, with a final newline.
 
@@ -33,7 +52,7 @@ def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:
     if len(value) != len(pairs):
         seen: set[str] = set()
         twice = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
-        raise ValueError(f"the key {twice!r:.80} stands twice")
+        raise DuplicateKeyError(twice, value.get("id"))
     return value
 
 
@@ -49,9 +68,10 @@ def _float(text: str) -> float:
 
 
 def _check_depth(value: object) -> None:
-    level = [value]
-    for _ in range(DEPTH_MAX):
-        level = [one for many in level for one in _inside(many)]
+    """Refuse what has a value `DEPTH_MAX` levels down; only what holds something can."""
+    level: list[object] = [value]
+    for _ in range(DEPTH_MAX - 1):
+        level = [one for many in level for one in _inside(many) if one and (type(one) is dict or type(one) is list)]
         if not level:
             return
     raise ValueError("nested too deeply")
