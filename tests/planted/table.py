@@ -3,12 +3,13 @@
 from collections.abc import Callable, Mapping
 from typing import NamedTuple, Protocol
 
-from tests.planted import core_bugs as core, store_bugs as store
+from tests.planted import core_bugs as core, registry_bugs as registry, store_bugs as store
 
 SIMULATION = "tests/sim"
 _CRASH = "tests/faults/test_crash_states.py::test_a_power_loss_leaves_an_operation_whole_or_undone"
 _STORE = "tests/contract/test_store_file.py::test_a_failing_disk_never_gives_a_false_answer"
 _HISTORIES = "tests/races/test_histories.py::test_every_history_of_eight_processes_on_one_board_is_linearizable[0]"
+_LAWS = "tests/property/test_registry.py"
 _BETWEEN = "tests/integration/test_interleavings.py"
 
 
@@ -75,5 +76,10 @@ _CAUGHT: Mapping[Callable[[Patch], None], str] = {
     core.first_claimant_is_the_last: _HISTORIES,
     core.drained_from_a_torn_view: f"{_BETWEEN}::test_drained_is_not_said_of_a_board_that_never_was",
     core.exhausted_is_hopeless: f"{_BETWEEN}::test_drained_is_not_said_while_a_late_holder_may_still_be_done",
+    registry.our_value_wins: f"{_LAWS}::test_the_order_of_the_sides_makes_no_difference",
+    registry.removal_wins: f"{_LAWS}::test_nothing_that_a_side_added_or_progressed_is_lost",
+    registry.failed_outranks_done: "tests/unit/test_registry_policy.py::test_the_right_side_wins[more progress wins]",
+    registry.ours_is_left_standing: "tests/integration/test_registry_git.py::"
+    "test_a_case_merges_in_a_repository_as_listed[RM-090]",
 }
 BUGS: Mapping[str, Bug] = {plant.__name__: Bug(plant, test) for plant, test in _CAUGHT.items()}

@@ -15,7 +15,7 @@ NO = None  # the entry isn't there
 # name -> (base, one side, the other, result, reports)
 POLICY: dict[str, tuple[E | None, E | None, E | None, E | None, str]] = {
     # progress
-    "more progress wins": ({"status": "planned"}, {"status": "pending"}, {"status": "done"}, {"status": "done"}, ""),
+    "more progress wins": ({"status": "planned"}, {"status": "failed"}, {"status": "done"}, {"status": "done"}, ""),
     "done outranks in_review": (
         {"status": "pending"},
         {"status": "in_review"},
