@@ -316,6 +316,27 @@ POLICY: dict[str, tuple[E | None, E | None, E | None, E | None, str]] = {
         {"status": "done", "labels": None},
         "",
     ),
+    "a list that becomes something else beside another change": (
+        {"status": "done", "labels": ["a"]},
+        {"status": "done", "labels": None},
+        {"status": "done", "labels": ["a"], "title": "z"},
+        {"status": "done", "labels": None, "title": "z"},
+        "",
+    ),
+    "a list that is emptied beside another change": (
+        {"status": "done", "labels": ["a"]},
+        {"status": "done", "labels": []},
+        {"status": "done", "labels": ["a"], "title": "z"},
+        {"status": "done", "labels": [], "title": "z"},
+        "",
+    ),
+    "something else that is taken away beside another change": (
+        {"status": "done", "labels": None},
+        {"status": "done"},
+        {"status": "done", "labels": None, "title": "z"},
+        {"status": "done", "title": "z"},
+        "",
+    ),
     "something else that becomes a list": (
         {"status": "done", "labels": None},
         {"status": "done", "labels": []},
