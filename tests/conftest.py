@@ -20,7 +20,7 @@ SHARED_DATA = os.environ.get("RK_SHARED_DATA")
 FIGURES = os.environ.get("RK_FIGURES")
 
 TIMEOUT_S = 20
-TIMEOUT_S_BY_TIER = {"faults": 120, "races": 60, "shell": 60, "sim": 300}
+TIMEOUT_S_BY_TIER = {"faults": 120, "property": 60, "races": 60, "shell": 60, "sim": 300}
 NIGHTLY_TIMEOUT_FACTOR = 60
 
 DROPPED = ("GIT_", "RK_", "XDG_")
